@@ -18,10 +18,8 @@ from hypothesis import strategies as st
 
 import outlying
 from outlying.options import Options
-from outlying.parsing.columns import as_read
-from outlying.parsing.decision import Decision, decide
-from outlying.parsing.reading import Declared
-from outlying.parsing.tally import Tally
+from outlying.parsing.columns import Decision, as_read, decide
+from outlying.parsing.reading import Declared, Tally
 from outlying.sources import read as sources_read
 from outlying.table.values import value_of
 

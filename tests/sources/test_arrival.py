@@ -23,7 +23,7 @@ import pytest
 
 import outlying
 from outlying.errors import OptionError, SourceError
-from outlying.sources import copies, decoding, read, registry
+from outlying.sources import copies, read, registry
 from tests.carriers import column_values
 from tests.conftest import Run
 from tests.feeding import rows_of
@@ -236,7 +236,7 @@ class TestCompression:
     def test_bombs_are_refused(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ending: str
     ) -> None:
-        monkeypatch.setattr(decoding, "BOUNDS", decoding.Bounds(1 << 20))
+        monkeypatch.setattr(copies, "BOUNDS", copies.Bounds(1 << 20))
         path = tmp_path / f"t.csv{ending}"
         path.write_bytes(PACKERS[ending](b"a,b\n" + bytes(1 << 23)))
         for way in (read, lambda path: outlying.scan(path).schema()):

@@ -13,7 +13,7 @@ import pytest
 
 import outlying
 from outlying.errors import ColumnError, OutlyingError, SourceError
-from outlying.sources import decoding, read
+from outlying.sources import copies, read
 from tests.carriers import column_values, write_ipc, write_orc
 from tests.feeding import rows_of, table_of
 
@@ -38,7 +38,7 @@ def values_of(path: Any) -> list[tuple[Any, ...]]:
 def test_the_same_rows_in_memory_and_as_a_stream(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
 ) -> None:
-    monkeypatch.setattr("outlying.sources.local.BATCH_ROWS", 64)
+    monkeypatch.setattr("outlying.sources.passes.BATCH_ROWS", 64)
     path = WRITERS[kind](tmp_path, TABLE)
     assert values_of(path) == ROWS
     feeder = outlying.scan(path)
@@ -140,7 +140,7 @@ def test_bombs_are_refused_before_they_go_off(
     table = pa.table({f"x{place}": pa.nulls(rows, pa.int64()).fill_null(0) for place in range(3)})
     path = WRITERS[kind](tmp_path, table)
     assert path.stat().st_size * 50 < table.nbytes
-    monkeypatch.setattr(decoding, "BOUNDS", decoding.Bounds(1 << 20, 50))
+    monkeypatch.setattr(copies, "BOUNDS", copies.Bounds(1 << 20, 50))
     for way in (read, lambda path: rows_of(outlying.scan(path))):
         with pytest.raises(SourceError, match=r"would take [\d,]+ bytes of memory"):
             way(path)

@@ -17,8 +17,9 @@ from hypothesis import strategies as st
 from outlying import sources
 from outlying.errors import ColumnError
 from outlying.parsing.columns import decision_on
-from outlying.sources import arrow_types as cells
-from outlying.sources.arrow_types import Coded, Field, Numbers
+from outlying.sources import arrow_arrays as cells
+from outlying.sources.arrow_arrays import Coded
+from outlying.sources.columns import Field, Numbers
 from outlying.table.row_hash import label_hashes
 from outlying.table.values import Form
 from tests.carriers import same

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 import outlying
 from outlying.errors import ColumnError, SourceError
 from outlying.sources import duckdb as engine
-from outlying.sources import local
+from outlying.sources import passes
 from outlying.sources import registry as feeders
 from outlying.sources.passes import Feeder
 from tests import postgres
@@ -31,7 +31,7 @@ Sql = Callable[..., None]
 
 
 def reasons_of(feeder: Feeder) -> dict[str, str]:
-    assert isinstance(feeder, local.LocalFeeder)
+    assert isinstance(feeder, passes.LocalFeeder)
     return {column.name: column.reason.split(",")[0] for column in feeder.skipped}
 
 
@@ -511,7 +511,7 @@ class TestSqlite:
         feeder = outlying.scan(path)
         assert feeder.fold(Total(), ["i"], None) == 300000 * 300001 // 2
         sizes = [batch.num_rows for batch in feeder.fold(Collect(), ["i"], None)]
-        assert max(sizes) <= local.BATCH_ROWS
+        assert max(sizes) <= passes.BATCH_ROWS
         assert feeder.fold(Count(), [], None) == 300000
 
     def test_open_connections(self, tmp_path: Path) -> None:

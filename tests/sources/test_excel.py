@@ -15,8 +15,8 @@ import pytest
 
 import outlying
 from outlying.errors import ColumnError, MissingExtraError, OptionError, SourceError
-from outlying.sources import decoding, excel, read
-from outlying.sources.paths import InputFile
+from outlying.sources import copies, excel, read
+from outlying.sources.copies import InputFile
 from outlying.table.table import Table
 from tests.carriers import column_values
 from tests.conftest import Run
@@ -159,7 +159,7 @@ class TestHostile:
 
     def test_an_archive_that_grows(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         path = raw_xlsx(tmp_path / "t.xlsx", " " * (1 << 23))
-        monkeypatch.setattr(decoding, "BOUNDS", decoding.Bounds(1 << 20))
+        monkeypatch.setattr(copies, "BOUNDS", copies.Bounds(1 << 20))
         with pytest.raises(SourceError, match=r"bytes would take 8,3\d\d,\d\d\d bytes"):
             read(path)
 

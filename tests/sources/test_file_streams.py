@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 
 import outlying
 from outlying.errors import ColumnError, SourceError
-from outlying.sources import local, read
+from outlying.sources import passes, read
 from outlying.sources.columns import NO_HEADER
 from outlying.sources.passes import Feeder
 from tests.feeding import Collect, Count, rows_of, table_of, types_of
@@ -33,7 +33,7 @@ def write(path: Path, **columns: Any) -> Path:
 
 
 def notes_of(feeder: Feeder) -> tuple[str, ...]:
-    assert isinstance(feeder, local.LocalFeeder)
+    assert isinstance(feeder, passes.LocalFeeder)
     return feeder.notes
 
 
@@ -184,7 +184,7 @@ class TestParquet:
         path = write(tmp_path / "t.parquet", a=range(400_000))
         sizes = [batch.num_rows for batch in outlying.scan(path).fold(Collect(), ["a"], None)]
         assert sum(sizes) == 400_000
-        assert max(sizes) <= local.BATCH_ROWS
+        assert max(sizes) <= passes.BATCH_ROWS
 
     def test_one_row_group_larger_than_memory(self, tmp_path: Path) -> None:
         numbers = np.random.default_rng(0).random((4, 3_000_000))

@@ -26,14 +26,13 @@ from hypothesis import strategies as st
 import outlying
 from outlying import sources
 from outlying.errors import ColumnError, OptionError, SourceError
-from outlying.sources import local
+from outlying.sources import passes
 from outlying.sources import registry as feeders
-from outlying.sources.columns import read_all
 from outlying.sources.columns import table_of as table_in_memory
+from outlying.sources.copies import InputFile
 from outlying.sources.duckdb import DuckFeeder
+from outlying.sources.frames import array_of
 from outlying.sources.passes import Batch, Feeder
-from outlying.sources.paths import InputFile
-from outlying.sources.python_values import array_of
 from outlying.table.table import Table
 from tests.feeding import Collect, Count, Fails, Total, rows_of, table_of, types_of
 
@@ -56,7 +55,7 @@ class TestFold:
     @given(st.lists(st.integers(0, 50), max_size=12), st.integers(1, 4))
     def test_every_row_counts_once(self, sizes: list[int], workers: int) -> None:
         rows = sum(sizes)
-        assert local.fold(batches(*sizes), Total(), workers) == rows * (rows - 1) // 2
+        assert passes.fold(batches(*sizes), Total(), workers) == rows * (rows - 1) // 2
         assert threads() == []
 
     def test_progress_is_told_in_this_thread(self) -> None:
@@ -65,7 +64,7 @@ class TestFold:
         def progress(done: int, total: int) -> None:
             told.append((done, total, threading.current_thread()))
 
-        local.fold(batches(3, 4), Count(), 2, progress, 7)
+        passes.fold(batches(3, 4), Count(), 2, progress, 7)
         assert told == [(3, 7, threading.main_thread()), (7, 7, threading.main_thread())]
 
     def test_errors_of_a_pass_surface_unchanged_and_stop_the_reader(self) -> None:
@@ -77,7 +76,7 @@ class TestFold:
                 yield from batches(1)
 
         with pytest.raises(ZeroDivisionError, match=r"^by a pass$"):
-            local.fold(endless(), Fails(), 2)
+            passes.fold(endless(), Fails(), 2)
         assert len(read) < 10
         assert threads() == []
 
@@ -87,7 +86,7 @@ class TestFold:
             raise KeyError("reader")
 
         with pytest.raises(KeyError, match="reader"):
-            local.fold(broken(), Count(), 2)
+            passes.fold(broken(), Count(), 2)
         assert threads() == []
 
     def test_no_more_batches_are_read_than_are_worked_on(self) -> None:
@@ -111,7 +110,7 @@ class TestFold:
                 yield batch
 
         ahead: list[int] = []
-        assert local.fold(counted(), Waits(), 2) == 20
+        assert passes.fold(counted(), Waits(), 2) == 20
         assert ahead == [3]
 
     def test_interruption_leaves_nothing_behind(self) -> None:
@@ -378,7 +377,7 @@ class TestTables:
     ) -> None:
         def read(file: InputFile) -> Table:
             words = file.path.read_text().split()
-            return table_in_memory(file.source, read_all({"word": array_of(words)}))
+            return table_in_memory(file.source, {"word": array_of(words)})
 
         toy: Any = types.ModuleType("toy")
         toy.read = read
@@ -512,7 +511,7 @@ class TestLazyFrames:
     def test_nested_columns_are_left_out(self) -> None:
         data: dict[str, Any] = {"a": [1], "l": [[1]], "s": [{"x": 1}], "b": [b"x"]}
         feeder = outlying.scan(pl.LazyFrame(data).with_columns(r=pl.concat_arr("a")))
-        assert isinstance(feeder, local.LocalFeeder)
+        assert isinstance(feeder, passes.LocalFeeder)
         assert feeder.schema().names == ["a"]
         reasons = [column.reason.split(",")[0] for column in feeder.skipped]
         assert reasons == ["holds lists", "holds records", "holds bytes", "holds lists"]
@@ -537,7 +536,7 @@ class TestLazyFrames:
         feeder = outlying.scan(pl.LazyFrame({"a": range(500_000)}))
         sizes = [batch.num_rows for batch in feeder.fold(Collect(), ["a"], None)]
         assert sum(sizes) == 500_000
-        assert max(sizes) <= local.BATCH_ROWS
+        assert max(sizes) <= passes.BATCH_ROWS
         assert feeder.fold(Count(), [], None) == 500_000
 
     def test_a_pass_that_fails_ends_the_query(self) -> None:

@@ -20,8 +20,8 @@ import pytest
 
 import outlying
 import outlying.sources
-from outlying.sources.arrow_types import form_of
-from outlying.sources.local import collected
+from outlying.sources.arrow_arrays import form_of
+from outlying.sources.passes import collected
 from tests.carriers import column_values, write_ipc, write_orc
 from tests.workbooks import write_ods, write_xlsx
 

@@ -14,7 +14,7 @@ import pytest
 import outlying
 from outlying.options import Options
 from outlying.search.memory import MemoryPopulation
-from outlying.sources.local import fold
+from outlying.sources.passes import fold
 from outlying.stream.population import StreamedPopulation
 from outlying.stream.score_pass import Ranked, ScorePass, TopRows
 

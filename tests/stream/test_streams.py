@@ -24,8 +24,8 @@ from outlying.errors import (
     RowError,
     SourceError,
 )
-from outlying.sources import local
-from outlying.sources.arrow_types import Field
+from outlying.sources import passes
+from outlying.sources.columns import Field
 from outlying.stream import population as streamed
 from outlying.stream.histograms import Range
 from outlying.stream.planning import ColumnPlan, ColumnReader, Predicate, Query, VerifyPlan
@@ -490,13 +490,13 @@ def test_findings_of_a_stream_are_plain_values(folder: Path) -> None:
 def test_workers_are_honoured(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """As many threads as asked for take in what is read, and the answer is the same."""
     asked: list[int | None] = []
-    fold = local.fold
+    fold = passes.fold
 
     def noted(batches: Any, work: Any, workers: int | None, *rest: Any) -> Any:
         asked.append(workers)
         return fold(batches, work, workers, *rest)
 
-    monkeypatch.setattr(local, "fold", noted)
+    monkeypatch.setattr(passes, "fold", noted)
     found = {}
     for workers in (1, 2, 8):
         asked.clear()

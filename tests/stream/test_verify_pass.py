@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from outlying.method.distribution import Distribution
-from outlying.sources.arrow_types import Field
+from outlying.sources.columns import Field
 from outlying.stream.histograms import (
     BinHistograms,
     CategoricalGroup,

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from outlying import sources
 from outlying.errors import ColumnError, InfiniteValueError, ObjectError, RowError
-from outlying.sources.arrow_types import Field
+from outlying.sources.columns import Field
 from outlying.table.columns import (
     CategoricalColumn,
     NumericColumn,

@@ -32,7 +32,7 @@ from outlying.results.findings import Findings
 from outlying.results.many import Patterns, cell_table, document, entry_beside
 from outlying.results.wording import Terms
 from outlying.sources import writing
-from outlying.sources.file_queries import files_of
+from outlying.sources.duckdb import files_of
 from outlying.table.table import Table
 from outlying.table.targets import Targets
 

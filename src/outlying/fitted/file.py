@@ -19,8 +19,7 @@ from outlying.errors import OutlyingError, SourceError
 from outlying.fitted.withheld import Withheld
 from outlying.options import Options
 from outlying.parsing.reading import Reading
-from outlying.sources.arrow_arrays import of_numbers
-from outlying.sources.arrow_types import arrow
+from outlying.sources.arrow_arrays import arrow, of_numbers
 from outlying.table.columns import (
     CategoricalColumn,
     Column,

@@ -16,15 +16,13 @@ from outlying.options import Options
 from outlying.render.files import Output
 from outlying.search.memory import MemoryPopulation
 from outlying.sources import registry
-from outlying.sources.arrow_types import arrow
-from outlying.sources.columns import Made, read_all, table_of
+from outlying.sources.passes import collected
 from outlying.stream.population import StreamedPopulation
 from outlying.table.table import Table
 
 if TYPE_CHECKING:
     from outlying.options import Engine
     from outlying.search.population import Population
-    from outlying.sources.passes import Batch, Feeder
 
 #: Options that may differ from those of the model: they choose what is shown.
 OWN = ("top", "id")
@@ -99,28 +97,3 @@ def base_of(against: Any, given: Mapping[str, Any]) -> MemoryPopulation:
     if isinstance(found, Table):
         return MemoryPopulation(found, options)
     return KeptPopulation(fitted(StreamedPopulation(found, options)))
-
-
-class _Collecting:
-    """A pass that keeps all rows."""
-
-    def start(self) -> list[Any]:
-        """Return no rows."""
-        return []
-
-    def add(self, state: list[Any], batch: Batch) -> list[Any]:
-        """Keep a batch."""
-        return [*state, batch]
-
-    def merge(self, state: list[Any], other: list[Any]) -> list[Any]:
-        """Keep both parts."""
-        return state + other
-
-
-def collected(feeder: Feeder) -> Table:
-    """Read all rows of a stream into memory: new rows are those of a night, not of all years."""
-    schema = feeder.schema()
-    batches = feeder.fold(_Collecting(), schema.names)
-    rows = arrow().Table.from_batches(batches, None if batches else schema)
-    made: dict[str, Made | str] = {name: Made(rows.column(name)) for name in schema.names}
-    return table_of(feeder.source, read_all(made), feeder.notes, feeder.frame_library)

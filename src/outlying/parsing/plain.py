@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from outlying.parsing.decision import POINTS_IN_DOUBT, gaps_note
+from outlying.parsing.columns import POINTS_IN_DOUBT, gaps_note
 from outlying.table.values import LARGEST_EXACT_INTEGER, MISSING_WORDS, are_keys
 
 if TYPE_CHECKING:

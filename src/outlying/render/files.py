@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import IO, NamedTuple
 
 from outlying.errors import OutputError
-from outlying.sources.paths import files_read
+from outlying.sources.files import files_read
 
 _NAMED = 40  # characters of a name in that of its temporary file, which must not be too long
 

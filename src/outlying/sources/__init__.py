@@ -2,11 +2,11 @@
 
 `registry` recognises data and names the module that reads them. Each source yields Arrow record
 batches: collected, they are a `table.table.Table`; a larger table is a `passes.Feeder`, which
-passes are folded over (`local`, and `spark` on a cluster). `arrow_types` says what Arrow's types
-mean, `columns` makes columns of them, `faults` turns errors of other libraries into ours. `csv`,
-`json`, `excel`, `parquet` and `arrow_files` are formats of files; `decoding`, `copies` and `remote`
-make files of what arrives otherwise; `duckdb`, `databases`, `lakes`, `queries` and `frames` are the
-other places where tables are.
+passes are folded over, here or on a cluster (`spark`). `arrow_arrays` says what Arrow's types mean,
+`columns` makes columns of them, `recognise` turns errors of other libraries into ours. `csv`,
+`json`, `excel`, `parquet` and `arrow_files` are formats of files; `files`, `copies` and `remote`
+find them, and make files of what arrives otherwise; `duckdb`, `databases`, `lazy` (lakes, queries)
+and `frames` are the other places where tables are.
 
 This package is the only place that knows of files, engines and dataframe libraries. They are
 imported inside the functions that need them: `import outlying` loads none of them, and a user of

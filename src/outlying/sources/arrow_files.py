@@ -10,12 +10,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from outlying.errors import SourceError
-from outlying.sources.copies import CHUNK
-from outlying.sources.decoding import check_expanded
-from outlying.sources.faults import translate_errors
-from outlying.sources.local import Field, LocalFeeder, Shape, collected, fields_of, pieces, usable
-from outlying.sources.passes import Batch
-from outlying.sources.paths import Files, InputFile
+from outlying.sources.copies import CHUNK, InputFile, check_expanded
+from outlying.sources.files import Files
+from outlying.sources.passes import (
+    Batch,
+    Field,
+    LocalFeeder,
+    Shape,
+    collected,
+    pieces,
+    shape_of,
+)
+from outlying.sources.recognise import translate_errors
 from outlying.table.table import Table
 
 if TYPE_CHECKING:
@@ -66,14 +72,14 @@ class ArrowFeeder(LocalFeeder):
     def _inspect(self) -> Shape:
         with translate_errors(self.source, "pyarrow"):
             schemas = [self._opened(file.source, file.path).schema for file in self._files.files]
-            names, unused = usable(self.source, schemas[0])
+            shape = shape_of(self.source, schemas[0], notes=self._files.notes)
         for file, schema in zip(self._files.files, schemas, strict=True):
             if not schema.equals(schemas[0]):
                 raise SourceError(
                     f"{self.source}: {file.source} has other columns than "
                     f"{self._files.files[0].source}; write all files alike"
                 )
-        return Shape(fields_of(schemas[0], names), tuple(unused), self._files.notes)
+        return shape
 
     def _read(self, fields: Sequence[Field]) -> Generator[Batch, None, None]:
         self._files.check_unchanged()

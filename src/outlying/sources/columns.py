@@ -7,6 +7,7 @@ values give the same column wherever they come from.
 from __future__ import annotations
 
 import dataclasses
+import math
 import re
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -14,32 +15,36 @@ from typing import Any
 import numpy as np
 
 from outlying.errors import ColumnError, SourceError, shown
+from outlying.options import ColumnType
 from outlying.parallel import thread_map, usable_workers
 from outlying.parsing.plain import TEXT, PlainTally, decide
-from outlying.sources import arrow_types as types
+from outlying.parsing.reading import Reading
+from outlying.sources import arrow_arrays as types
 from outlying.table.columns import (
+    CategoricalColumn,
     Column,
     Floats,
     NumericColumn,
+    WrittenTexts,
     frozen,
     integer_column,
 )
 from outlying.table.table import FrameLibrary, SkippedColumn, Table
-from outlying.table.values import LARGEST_EXACT_INTEGER, TIMES, Form, text_of, whole_text
+from outlying.table.values import (
+    EXPECTS,
+    LARGEST_EXACT_INTEGER,
+    TIMES,
+    Form,
+    day_of,
+    number_of,
+    text_of,
+    whole_text,
+)
 
 NO_HEADER = "no header line found: columns are named column0, column1, ..."
 
 _FIRST = 1000  # rows to look at before all
 _MANY = 100_000  # cells that are worth several threads
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Reading:
-    """What became of one column of the source, and what a reader should know about it."""
-
-    column: Column | SkippedColumn
-    note: str | None = None
-    """Without the name of the column, which `table_of` puts in front."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -51,31 +56,59 @@ class Made:
     are_keys: bool = False  # texts that are whole numbers, too long for quantities
 
 
-def read_all(
-    columns: dict[str, Made | str], *, knows_types: bool | None = None, commas: bool = False
-) -> list[Reading]:
-    """Read columns, by several threads where they are large; a text says why one cannot be used.
+def table_of(
+    source: str,
+    columns: dict[str, Made | str],
+    notes: Iterable[str] = (),
+    frame_library: FrameLibrary = "pandas",
+    *,
+    index: Sequence[Column] = (),
+    left_out: Sequence[SkippedColumn] = (),
+    knows_types: bool | None = None,
+    commas: bool = False,
+) -> Table:
+    """Put columns together; a table without rows or usable columns is refused.
 
-    A table that holds nothing but texts knows no types: they are found in the texts, unless the
-    source says otherwise. Arrays go when their columns are there: `columns` is empty then.
+    A text says why a column cannot be used, `left_out` are further ones; `index` are columns that
+    name the rows. A table that holds nothing but texts knows no types: they are found in the texts,
+    unless the source says otherwise. `columns` is empty in the end: arrays go when they are read.
     """
+    if not columns and not left_out:
+        raise SourceError(f"{source}: there are no columns; a table needs at least one")
     if knows_types is None:
         knows_types = not all(map(is_of_texts, columns.values()))
+    read = _read_all(columns, knows_types=knows_types, commas=commas)
+    usable = tuple(column for column, _ in read if not isinstance(column, SkippedColumn))
+    unused = *(column for column, _ in read if isinstance(column, SkippedColumn)), *left_out
+    if not usable:
+        reasons = "; ".join(f"{column.name!r} {column.reason}" for column in unused[:5])
+        raise SourceError(f"{source}: no column can be used: {reasons}")
+    rows = len(usable[0])
+    if rows == 0:
+        raise SourceError(f"{source}: there are no rows, only column names")
+    said = [f"column {column.name!r}: {note}" for column, note in read if note is not None]
+    named = tuple(column.name for column in index)
+    return Table((*index, *usable), rows, source, unused, (*notes, *said), frame_library, named)
+
+
+def _read_all(
+    columns: dict[str, Made | str], *, knows_types: bool, commas: bool
+) -> list[tuple[Column | SkippedColumn, str | None]]:
+    """Read columns, and what is said of each; by several threads where they are large."""
     texts = [] if knows_types else [name for name, made in columns.items() if is_of_texts(made)]
     cells = sum(len(made.array) for made in columns.values() if isinstance(made, Made))
     threads = min(usable_workers(None), len(columns)) if cells > _MANY else 1
 
-    def read_one(name: str) -> Reading:
+    def read_one(name: str) -> tuple[Column | SkippedColumn, str | None]:
         made = columns.pop(name)
         if isinstance(made, str):
-            return Reading(skipped(name, made))
+            return skipped(name, made), None
         kind = kinds.get(name, TEXT)
         array = kind.read(made.array)
-        note, are_keys = made.note, made.are_keys or kind.are_keys
+        said, are_keys = made.note, made.are_keys or kind.are_keys
         del made
-        reading = from_arrow(name, array, are_keys=are_keys)
-        notes = dict.fromkeys((note, reading.note, kind.note))
-        return Reading(reading.column, "; ".join(filter(None, notes)) or None)
+        column, note = from_arrow(name, array, are_keys=are_keys)
+        return column, "; ".join(filter(None, dict.fromkeys((said, note, kind.note)))) or None
 
     with thread_map(max(1, threads)) as mapped:
         tallies = list(mapped(lambda name: PlainTally.of(columns[name].array), texts))  # type: ignore[union-attr]
@@ -90,25 +123,28 @@ def is_of_texts(made: Made | str) -> bool:
     return types.is_plain_text(made.array.type)
 
 
-def from_arrow(name: str, array: types.Array, *, are_keys: bool = False) -> Reading:
-    """Make a column of an Arrow array: the one place that decides what its type means.
+def from_arrow(
+    name: str, array: types.Array, *, are_keys: bool = False
+) -> tuple[Column | SkippedColumn, str | None]:
+    """Make a column of an Arrow array, and say what a reader should know of it.
 
-    `are_keys`: texts are whole numbers, too long for quantities.
+    This is the one place that decides what an Arrow type means. `are_keys`: texts are whole
+    numbers, too long for quantities.
     """
     form = types.form_of(array.type)
     if form == "integer":
         column = integer_column(name, *types.whole(array))
         note = None if column.is_numeric else "whole numbers beyond 2**53 read as categories"
-        return Reading(column, note)
+        return column, note
     if form == "number":
         numbers = types.numbers(array, "number")
-        return Reading(NumericColumn(name, _form_of_reals(numbers), frozen(numbers)))
+        return NumericColumn(name, _form_of_reals(numbers), frozen(numbers)), None
     if form in TIMES:
-        return Reading(NumericColumn(name, form, frozen(types.numbers(array, form))))
+        return NumericColumn(name, form, frozen(types.numbers(array, form))), None
     if form in ("text", "boolean"):
         column = types.categories(array, form).column(name)  # type: ignore[arg-type]
-        return Reading(dataclasses.replace(column, are_of_numbers=are_keys))
-    return Reading(skipped(name, form))
+        return dataclasses.replace(column, are_of_numbers=are_keys), None
+    return skipped(name, form), None
 
 
 def _form_of_reals(numbers: Floats) -> Form:
@@ -133,31 +169,163 @@ def _are_whole(numbers: Floats) -> bool:
     return bool(np.all((numbers == np.floor(numbers)) | np.isnan(numbers)))
 
 
-def table_of(
-    source: str,
-    readings: Sequence[Reading],
-    notes: Iterable[str] = (),
-    frame_library: FrameLibrary = "pandas",
-    index: Sequence[Column] = (),
-) -> Table:
-    """Put the columns together; a table without rows or usable columns is refused.
+# --- columns of batches --------------------------------------------------------------------------
 
-    `index` are columns that name the rows.
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class Numbers:
+    """Numbers of some rows, NaN where one is missing, and what they are like."""
+
+    values: Floats
+    missing: int
+    infinite: int  # left out, where such values count as missing
+    low: float  # NaN where no number is known
+    high: float
+
+    @classmethod
+    @np.errstate(invalid="ignore")  # NaN may come in a form that signals
+    def of(cls, values: Floats, *, is_finite: bool = True) -> Numbers:
+        """Look at numbers once; infinite ones become missing, unless they may stay."""
+        low, high = (float(f(values)) if len(values) else math.nan for f in (np.min, np.max))
+        if math.isfinite(low) and math.isfinite(high):
+            return cls(values, 0, 0, low + 0.0, high + 0.0)
+        missing, infinite = int(np.count_nonzero(np.isnan(values))), 0
+        if is_finite:
+            infinite = int(np.count_nonzero(np.isinf(values)))
+            values = np.where(np.isinf(values), np.nan, values) if infinite else values
+        low, high = (float(f.reduce(values, initial=np.nan)) for f in (np.fmin, np.fmax))
+        return cls(values, missing, infinite, low + 0.0, high + 0.0)
+
+    @property
+    def has_gaps(self) -> bool:
+        """Whether any of the values is NaN."""
+        return self.missing + self.infinite > 0
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Field:
+    """How a column is read: what the source holds, and what the user declared it to be.
+
+    A form that only all rows together show may take the place of the source's.
     """
-    columns = tuple(r.column for r in readings if not isinstance(r.column, SkippedColumn))
-    left_out = tuple(r.column for r in readings if isinstance(r.column, SkippedColumn))
-    if not readings:
-        raise SourceError(f"{source}: there are no columns; a table needs at least one")
-    if not columns:
-        reasons = "; ".join(f"{column.name!r} {column.reason}" for column in left_out[:5])
-        raise SourceError(f"{source}: no column can be used: {reasons}")
-    rows = len(columns[0])
-    if rows == 0:
-        raise SourceError(f"{source}: there are no rows, only column names")
-    said = [f"column {r.column.name!r}: {r.note}" for r in readings if r.note is not None]
-    named = tuple(column.name for column in index)
-    return Table((*index, *columns), rows, source, left_out, (*notes, *said), frame_library, named)
 
+    name: str
+    form: Form
+    wanted: ColumnType | None = None
+    is_compared: bool = True  # infinite values of others stay what they are
+    written: Reading | None = None  # how texts are read, which only all rows together show
+
+    @property
+    def may_be_written(self) -> bool:
+        """Whether these are texts that may turn out to be numbers or dates, or were declared to."""
+        is_used = self.is_compared or self.wanted is not None
+        return self.form == "text" and self.wanted != "categorical" and is_used
+
+    @property
+    def read_as(self) -> Form:
+        """The form of the column that is made of it."""
+        if self.form == "text":
+            return "text" if self.written is None else self.written.form
+        is_category = self.form in ("text", "boolean")
+        if self.wanted == "categorical":
+            return self.form if is_category else "text"
+        if self.wanted == "numeric":
+            return "number" if is_category else self.form
+        if self.wanted == "datetime":
+            return self.form if self.form in TIMES else "datetime"
+        return self.form
+
+    @property
+    def is_numeric(self) -> bool:
+        """Whether the cells are numbers, not categories."""
+        return self.read_as not in ("text", "boolean")
+
+    @property
+    def may_be_keys(self) -> bool:
+        """Whether these are whole numbers that become texts, should most be beyond 2**53."""
+        return self.form == "integer" and self.wanted is None
+
+    @property
+    def are_labels_of_numbers(self) -> bool:
+        """Whether it holds numbers that were declared to be categories."""
+        return self.wanted == "categorical" and self.form in ("number", "integer")
+
+    def empty(self) -> Column:
+        """Return the column without rows."""
+        none = CategoricalColumn(self.name, self.form, np.zeros(0, dtype=np.int32), ())
+        if self.is_numeric:
+            return NumericColumn(self.name, self.read_as, np.zeros(0), written=self._written(none))
+        return dataclasses.replace(none, form=self.read_as)
+
+    def _written(self, texts: CategoricalColumn) -> WrittenTexts | None:
+        return None if self.written is None else WrittenTexts(texts, self.written)
+
+    def read(self, array: types.Array, *, are_distinct: bool = True) -> Numbers | types.Coded:
+        """Read cells; labels may come several times where that is quicker and no matter."""
+        return self.numbers(array) if self.is_numeric else self.coded(array, are_distinct)
+
+    def numbers(self, array: types.Array) -> Numbers:
+        """Read the cells of a column that holds numbers."""
+        if self.read_as == self.form:
+            values = types.numbers(array, self.form)
+        else:
+            values = self._parsed(self._categories(array, are_distinct=True))
+        return Numbers.of(values, is_finite=self.is_compared)
+
+    def coded(self, array: types.Array, are_distinct: bool = True) -> types.Coded:
+        """Read the cells of a column that holds categories."""
+        if self.read_as != self.form and self.written is None:
+            return types.categories_of_numbers(array, self.form)
+        return self._categories(array, are_distinct)
+
+    def column(self, array: types.Array) -> Column:
+        """Make a column of a table in memory."""
+        if self.is_numeric:
+            values = self.numbers(array).values + 0.0
+            texts = None if self.written is None else self._written(self._categorical(array))
+            exact = types.whole(array)[0] if self.may_be_keys and _has_long(values) else None
+            return NumericColumn(
+                self.name, self.read_as, frozen(values), written=texts, exact=exact
+            )
+        return self._categorical(array)
+
+    def _categorical(self, array: types.Array) -> CategoricalColumn:
+        """Make a column of categories, be they texts that are read as numbers."""
+        form = self.read_as if self.written is None else self.form
+        return dataclasses.replace(self.coded(array).column(self.name), form=form)
+
+    def _categories(self, array: types.Array, are_distinct: bool) -> types.Coded:
+        if self.form in ("text", "boolean"):
+            return types.categories(array, self.form, are_distinct)
+        return types.categories_of_numbers(array, self.form)
+
+    def _parsed(self, coded: types.Coded) -> Floats:
+        """Read categories as numbers or moments, each once."""
+        if self.written is not None:
+            return np.append(self.written.numbers(coded.texts.to_pylist()), math.nan)[coded.codes]
+        parsed = [self._number_in(label) for label in coded.labels]
+        return np.array([*parsed, math.nan])[coded.codes]
+
+    def _number_in(self, label: str | bool) -> float:
+        try:
+            if self.read_as == "number":
+                return float(label)
+            if self.form in ("number", "integer"):
+                return day_of(float(label))
+            return number_of(self.read_as, label)
+        except ValueError:
+            raise ColumnError(
+                f"column {self.name!r} was to be read as {self.read_as}, but some row holds "
+                f"{text_of(label)!r}; allowed there: {EXPECTS[self.read_as]}"
+            ) from None
+
+
+def _has_long(values: Floats) -> bool:
+    """Return whether floating point may not hold all of these whole numbers."""
+    return bool((np.abs(values) >= LARGEST_EXACT_INTEGER).any())
+
+
+# --- tables ---------------------------------------------------------------------------------------
 
 _TOTALS = re.compile(
     r"(?:grand |sub)?totals?|sums?|gesamt(?:summe)?|summe|total (?:general|général)|totale|totaal|"

@@ -23,11 +23,10 @@ from outlying.parsing.plain import ALL, PlainTally, decide
 from outlying.sources import duckdb as engine
 from outlying.sources.arrow_arrays import of_texts
 from outlying.sources.columns import NO_HEADER, unique_names, without_totals
-from outlying.sources.copies import PrivateFolder
+from outlying.sources.copies import LONGEST_LINE, InputFile, PrivateFolder
 from outlying.sources.duckdb import literal, selected
-from outlying.sources.local import BATCH_ROWS, Field, LocalFeeder, Shape, collected
-from outlying.sources.passes import Batch
-from outlying.sources.paths import LONGEST_LINE, Files, InputFile, check_spelling
+from outlying.sources.files import Files, check_spelling, type_keys
+from outlying.sources.passes import BATCH_ROWS, Batch, Field, LocalFeeder, Shape, collected
 from outlying.table.selection import MOST_FIELDS
 from outlying.table.table import Table
 from outlying.table.values import is_gap, printable
@@ -131,7 +130,7 @@ class CsvFeeder(LocalFeeder):
 
     @functools.cached_property
     def _keys(self) -> dict[str, Any]:
-        return self.files.typed_keys()
+        return type_keys([file.keys for file in self.files.files])
 
     @functools.cached_property
     def _contents(self) -> Contents:

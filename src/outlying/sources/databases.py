@@ -20,7 +20,6 @@ from typing import TYPE_CHECKING, Any, Self, TypeAlias
 from urllib.parse import quote, urlsplit, urlunsplit
 
 from outlying.errors import MissingExtraError, SourceError
-from outlying.sources.arrow_types import standard_type, unusable
 from outlying.sources.columns import skipped, unique_names
 from outlying.sources.duckdb import (
     Relation,
@@ -32,10 +31,16 @@ from outlying.sources.duckdb import (
     relation_of,
     selected,
 )
-from outlying.sources.faults import first_line, translate_errors
-from outlying.sources.local import BATCH_ROWS, Field, LocalFeeder, Shape, check_batch
-from outlying.sources.passes import Batch
-from outlying.sources.recognise import name_of, path_of, scheme_of
+from outlying.sources.passes import (
+    BATCH_ROWS,
+    Batch,
+    Field,
+    LocalFeeder,
+    Shape,
+    check_batch,
+    shape_of,
+)
+from outlying.sources.recognise import first_line, name_of, path_of, scheme_of, translate_errors
 
 if TYPE_CHECKING:
     import pyarrow
@@ -147,14 +152,8 @@ class AdbcFeeder(LocalFeeder):
             sql = {name: plan for name, (plan, what) in plans.items() if what is None}
             types = self._schema(cursor, selected(list(sql.values()))).types
         comes = dict(zip(sql, types, strict=False))  # without columns, one of nothing
-        reasons = {n: what or unusable(comes[n]) for n, (_, what) in plans.items()}
-        fields = [
-            Field(name, sql[name], kind, standard_type(kind))
-            for name, kind in comes.items()
-            if reasons[name] is None
-        ]
-        unused = [skipped(name, what) for name, what in reasons.items() if what is not None]
-        return Shape(tuple(fields), tuple(unused))
+        kinds = {name: what or comes[name] for name, (_, what) in plans.items()}
+        return shape_of(self.source, kinds, sql)
 
     def _plans(
         self,

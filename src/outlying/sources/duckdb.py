@@ -12,6 +12,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import functools
+import json
 import os
 import re
 from collections.abc import Callable, Generator, Iterator, Sequence
@@ -20,14 +21,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from outlying.checks import check_flag
-from outlying.errors import ColumnError, Setting, SourceError, not_its_own, unknown_name
-from outlying.sources.arrow_types import standard_type
-from outlying.sources.columns import skipped, unique_names
+from outlying.errors import (
+    ColumnError,
+    OptionError,
+    Setting,
+    SourceError,
+    not_its_own,
+    shown,
+    unknown_name,
+)
+from outlying.sources.columns import unique_names
 from outlying.sources.copies import PrivateFolder
-from outlying.sources.faults import interrupts, translate_errors, unreadable
-from outlying.sources.local import BATCH_ROWS, Field, LocalFeeder, Shape, changed
-from outlying.sources.passes import Batch
-from outlying.sources.recognise import path_of
+from outlying.sources.passes import BATCH_ROWS, Batch, Field, LocalFeeder, Shape, changed, shape_of
+from outlying.sources.recognise import interrupts, path_of, translate_errors, unreadable
 
 if TYPE_CHECKING:
     import pyarrow
@@ -282,13 +288,9 @@ class DuckFeeder(LocalFeeder):
             with reader_of(relation.limit(0).project(selected(list(sql.values())))) as reader:
                 types = reader.schema.types
         self._long_integers = [name for name in sql if kinds[name] in _LONG]
-        fields = [
-            Field(name, sql[name], comes, standard_type(comes))
-            for name, comes in zip(sql, types, strict=False)  # without columns, one of nothing
-        ]
         reasons = {n: _UNUSABLE.get(k, f"values of type {k}") for n, k in kinds.items()}
-        unused = [skipped(name, reasons[name]) for name in kinds if name not in sql]
-        return Shape(tuple(fields), tuple(unused))
+        comes = dict(zip(sql, types, strict=False))  # without columns, one of nothing
+        return shape_of(self.source, {name: comes.get(name, reasons[name]) for name in kinds}, sql)
 
     def _read(self, fields: Sequence[Field]) -> Generator[Batch, None, None]:
         long = [field.name for field in fields if field.name in self._long_integers]
@@ -413,3 +415,67 @@ def _attached(path: Path, is_sealed: bool, memory: str) -> Iterator[DuckDBPyConn
         if is_sealed:
             connected.execute("SET enable_external_access = false; SET lock_configuration = true")
         yield connected
+
+
+# --- queries over files: FROM 'orders.csv' JOIN 'customers.csv' USING (customer) ------------------
+
+_EXAMPLE = "FROM 'orders.csv' JOIN 'customers.csv' USING (customer)"
+_SHOWN = 60  # characters of a query by which it is called
+
+
+def files_of(query: str) -> list[str]:
+    """Return the files that a query names as tables; an error says what is wrong with it."""
+    with connection() as connected:
+        parsed = connected.execute("SELECT json_serialize_sql(?)", [query]).fetchone()
+    tree = json.loads(parsed[0]) if parsed else {}
+    if tree.get("error", True):
+        said = tree.get("error_message", "it cannot be read")
+        raise OptionError(f"--query is {shown(query)}: {said}; allowed: a SELECT, or {_EXAMPLE}")
+    if len(tree["statements"]) != 1:
+        raise OptionError(f"--query is {shown(query)}: several statements; allowed: one SELECT")
+    named = dict.fromkeys(name for name in _tables(tree) if _is_file_name(name))
+    if not named:
+        raise OptionError(
+            f"--query is {shown(query)}, which names no file; name one in quotes, as in "
+            f"{_EXAMPLE}, or give the database as SOURCE"
+        )
+    for name in named:
+        if not Path(name).is_file():
+            raise SourceError(f"the query names {name!r}, and there is no such file")
+    return list(named)
+
+
+def _tables(node: Any) -> Iterator[str]:
+    """Return the names that stand for tables anywhere in a parsed query."""
+    if isinstance(node, list):
+        for item in node:
+            yield from _tables(item)
+    elif isinstance(node, dict):
+        if node.get("type") == "BASE_TABLE":
+            yield str(node["table_name"])
+        for item in node.values():
+            yield from _tables(item)
+
+
+def _is_file_name(name: str) -> bool:
+    return "." in name or "/" in name or "\\" in name
+
+
+def result_of(query: str) -> pyarrow.Table:
+    """Run a query over the files that it names, and hold its result.
+
+    The engine is sealed before the query runs: it reads the files that the query names as tables,
+    and nothing else, whatever functions the query calls.
+    """
+    files = files_of(query)
+    name = query if len(query) <= _SHOWN else f"{query[: _SHOWN - 1]}…"
+    with connection() as connected, plain_errors(name):
+        allowed = ", ".join(literal(file) for file in files)
+        connected.execute(f"SET allowed_paths = [{allowed}]")
+        connected.execute("SET enable_external_access = false; SET lock_configuration = true")
+        return connected.sql(query).to_arrow_table()
+
+
+def name_of(query: str) -> str:
+    """Return what results call the table that a query makes."""
+    return " and ".join(files_of(query))

@@ -17,11 +17,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from outlying.errors import MissingExtraError, SourceError, shown, unknown_name
-from outlying.sources.columns import NO_HEADER, read_all, table_of, unique_names, without_totals
-from outlying.sources.decoding import check_expanded
-from outlying.sources.faults import translate_errors, unreadable
-from outlying.sources.paths import InputFile
-from outlying.sources.python_values import array_of
+from outlying.sources.columns import NO_HEADER, table_of, unique_names, without_totals
+from outlying.sources.copies import InputFile, check_expanded
+from outlying.sources.frames import array_of
+from outlying.sources.recognise import translate_errors, unreadable
 from outlying.table.table import Table
 
 if TYPE_CHECKING:
@@ -158,7 +157,7 @@ def _table(file: InputFile, sheet: CalamineSheet, notes: list[str]) -> Table:
     body = _columns(found.names, [rows[line] for line in found.lines], left)
     unique_names(file.source, [name for name, _, _ in body])
     columns = {name: array_of(_values_of(cells)) for name, _, cells in body}
-    return without_totals(table_of(file.source, read_all(columns), [*notes, *found.notes]))
+    return without_totals(table_of(file.source, columns, [*notes, *found.notes]))
 
 
 def places(file: InputFile, sheet: str | None) -> tuple[str, list[int], dict[str, int]]:

@@ -1,22 +1,286 @@
-"""Files by the names that users give: one is read or streamed, several are streamed."""
+"""Files by the names that users give: one is read or streamed; a list, a folder, a pattern too."""
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
+import difflib
+import glob
 import os
 import re
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
+from urllib.parse import unquote
 
-from outlying.errors import SourceError
-from outlying.sources import decoding, recognise, registry
-from outlying.sources.paths import Files, InputFile, Name, check_readable, find, unknown_kind
+from outlying.errors import ColumnError, SourceError
+from outlying.parsing.plain import type_texts
+from outlying.sources import copies, recognise, registry
+from outlying.sources.arrow_arrays import of_texts
+from outlying.sources.copies import InputFile, Keys, PrivateCopy
 from outlying.table.table import Table
 
 if TYPE_CHECKING:
+    import pyarrow
+
     from outlying.sources.passes import Feeder
+
+Name: TypeAlias = "str | os.PathLike[str]"
+
+_BESIDE_DATABASES = (".wal", "-wal", "-shm", "-journal")
+_HIVE_NULL = "__HIVE_DEFAULT_PARTITION__"
+_LAKES = {
+    "_delta_log": "a Delta Lake table; name its own folder",
+    ".hoodie": "a Hudi table; open it with an engine that knows Hudi",
+}
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Files:
+    """All files of one table as they were when they were found; all of one kind."""
+
+    source: str
+    files: tuple[InputFile, ...]
+    notes: tuple[str, ...] = ()
+    states: tuple[tuple[int, int], ...] = dataclasses.field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "states", tuple(file.state() for file in self.files))
+
+    @property
+    def suffix(self) -> str:
+        """How their names end, compression left out."""
+        return self.files[0].suffix
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The names that folders give to columns (key=value), from the outermost on."""
+        return tuple(key for key, _ in self.files[0].keys)
+
+    @property
+    def size(self) -> int:
+        """How many bytes they have."""
+        return sum(size for size, _ in self.states)
+
+    def check_unchanged(self) -> None:
+        """Refuse files that are gone or have been written to since they were found."""
+        for file, state in zip(self.files, self.states, strict=True):
+            check_unchanged(self.source, file, state)
+
+
+def check_unchanged(source: str, file: Any, state: object) -> None:
+    """Refuse a file, here or on another machine, that is gone or has been written to since."""
+    try:
+        how = "" if file.state() == state else "has changed since it was first looked at"
+    except OSError:
+        how = "was there a moment ago and is now gone"
+    if how:
+        raise SourceError(
+            f"{source}: {file.source} {how}; start again when nobody changes the files"
+        )
+
+
+def type_keys(files: Sequence[Keys]) -> dict[str, pyarrow.Array]:
+    """Return the columns that folders give (key=value): an array of a value a file."""
+    columns = {key: of_texts([dict(keys)[key] for keys in files]) for key, _ in files[0]}
+    return type_texts(columns, ("integer", "date"))
+
+
+def check_readable(source: str, path: Path) -> None:
+    """Refuse what is not there, not a file, empty, or not ours to read."""
+    try:
+        if path.is_dir():
+            raise SourceError(f"{source}: is a folder; give the path of one file in it")
+        with path.open("rb") as stream:
+            if not stream.read(1):
+                raise SourceError(f"{source}: the file is empty")
+    except PermissionError:
+        raise SourceError(
+            f"{source}: no permission to read it; check the rights of the file and of the folders "
+            "that it is in"
+        ) from None
+    except (FileNotFoundError, NotADirectoryError):
+        raise SourceError(f"{source}: no such file; {_hint(path)}") from None
+    except (OSError, ValueError) as error:  # ValueError: a name with a zero byte in it
+        reason = getattr(error, "strerror", None) or error
+        raise SourceError(f"{source!a}: cannot be opened: {reason}") from None
+
+
+def _hint(path: Path) -> str:
+    if not path.parent.is_dir():
+        return f"the folder {str(path.parent)!r} does not exist"
+    names = [entry.name for entry in path.parent.iterdir() if entry.is_file()]
+    near = difflib.get_close_matches(path.name, names, n=3, cutoff=0.5)
+    return "did you mean " + " or ".join(map(repr, near)) + "?" if near else "check the path"
+
+
+# --- several files -------------------------------------------------------------------------------
+
+
+def find(data: Name | Sequence[Name]) -> Files:
+    """Find the files that a path, a pattern or a list of both names."""
+    given = [data] if isinstance(data, (str, os.PathLike)) else list(data)
+    if not given:
+        raise SourceError("the list of files is empty; name at least one file, folder or pattern")
+    more = f" and {len(given) - 1} more" if len(given) > 1 else ""
+    source = recognise.name_of(given[0]) + more
+    found: dict[Path, InputFile] = {}
+    for item in given:
+        try:
+            found |= {file.path: file for file in _expanded(source, item)}
+        except PermissionError as error:
+            raise SourceError(
+                f"{source}: no permission to read {error.filename}; check the rights of the files "
+                "and of the folders that they are in"
+            ) from None
+    return _checked(source, [found[path] for path in sorted(found)])
+
+
+def files_read(name: str) -> Iterator[Path | int]:
+    """Return all files that are read where a command names a file, a folder or a pattern.
+
+    Standard input is one by its number, what a database keeps beside its file is one, too.
+    """
+    if name == "-":
+        yield 0
+        return
+    if recognise.is_address(name):
+        return
+    path = recognise.path_of(name)
+    yield from (Path(f"{path}{end}") for end in _BESIDE_DATABASES)
+    with contextlib.suppress(OSError, ValueError):  # for the reader, which says what is wrong
+        for match in [path] if path.exists() else _matches(path):
+            yield match
+            if recognise.is_delta(match) or recognise.is_iceberg(match):
+                yield from match.rglob("*")
+            elif match.is_dir():
+                yield from _tables_in(match)
+
+
+def _expanded(source: str, item: Name) -> list[InputFile]:
+    """Return the files that a path, a pattern or a folder stands for."""
+    if isinstance(item, PrivateCopy):
+        return [dataclasses.replace(_file(item.path, source=item.source), held=item)]
+    name, path = os.fsdecode(item), recognise.path_of(os.fsdecode(item))
+    if path.is_dir():
+        return _in_folder(source, path, path)
+    if not recognise.is_pattern(name):
+        check_readable(name, path)
+        return [_file(path)]
+    parts = path.parts
+    root = Path(*parts[: next(place for place, part in enumerate(parts) if glob.has_magic(part))])
+    files: list[InputFile] = []
+    for match in _matches(path):
+        if not match.is_dir():
+            files += [_file(match, root)] if _suffix(match) else []
+        elif any(_tables_in(match)):
+            files += _in_folder(source, match, root)
+    if not files:
+        raise SourceError(
+            f"{name}: no file matches; a pattern is like data/*.parquet, or data/**/*.csv to look "
+            "into folders of folders too"
+        )
+    return files
+
+
+def _matches(pattern: Path) -> list[Path]:
+    found = glob.glob(str(pattern), recursive=True)  # noqa: PTH207 (a pattern may be absolute)
+    return [Path(match) for match in sorted(found)]
+
+
+def _in_folder(source: str, folder: Path, root: Path) -> list[InputFile]:
+    for mark, what in _LAKES.items():
+        if (folder / mark).exists():
+            raise SourceError(f"{source}: is {what}: its files alone are not the table")
+    files = [_file(path, root) for path in _tables_in(folder)]
+    if not files:
+        raise SourceError(
+            f"{source}: the folder {str(folder)!r} holds no table; looked for files that end in "
+            f"{', '.join(registry.STREAMED_SUFFIXES)}"
+        )
+    return files
+
+
+def _tables_in(folder: Path) -> Iterator[Path]:
+    """Return all tables below a folder but those that engines keep for themselves (_x, .x)."""
+    for place, folders, names in os.walk(folder, onerror=_refuse):
+        folders[:] = [name for name in folders if not is_hidden(name)]
+        paths = (Path(place, name) for name in names if not is_hidden(name))
+        yield from filter(_suffix, paths)
+
+
+def _refuse(error: OSError) -> None:
+    raise error
+
+
+def is_hidden(name: str) -> bool:
+    """Return whether engines keep a file or folder of this name for themselves."""
+    return name.startswith(".") or (name.startswith("_") and "=" not in name)
+
+
+def _suffix(path: Path) -> str | None:
+    return registry.suffix_of(path, registry.STREAMED_SUFFIXES)
+
+
+def _file(path: Path, root: Path | None = None, source: str = "") -> InputFile:
+    """Describe a file by its name, with the keys that folders below a root give it."""
+    suffix = _suffix(path)
+    if suffix is None:
+        raise unknown_kind(source or str(path))
+    pairs = [] if root is None else keys_in(path.relative_to(root).parts[:-1])
+    keys = tuple((unquote(key), None if v == _HIVE_NULL else unquote(v)) for key, v in pairs)
+    is_packed = suffix.endswith(".gz")
+    return InputFile(source or str(path), path, suffix.removesuffix(".gz"), is_packed, keys=keys)
+
+
+def keys_in(folders: Iterable[str]) -> list[tuple[str, str]]:
+    """Return the keys and values of folders that are called key=value, as they are written."""
+    matches = (re.fullmatch(r"([^=]+)=(.*)", folder, re.DOTALL) for folder in folders)
+    return [(match[1], match[2]) for match in matches if match is not None]
+
+
+def unknown_kind(name: str) -> SourceError:
+    """Make the error of a file that cannot be streamed."""
+    known = ", ".join(registry.STREAMED_SUFFIXES)
+    return SourceError(f"{name}: unknown kind of file; known suffixes: {known}")
+
+
+def _checked(source: str, files: list[InputFile]) -> Files:
+    """Refuse files that are no table together; those that are empty are left out, and named."""
+    kinds = {(file.suffix, file.compressed): file for file in files}
+    if len(kinds) > 1:
+        names = " and ".join(file.source for file in list(kinds.values())[:2])
+        raise SourceError(
+            f"{source}: holds files of several kinds ({names}); name those of one kind with a "
+            f"pattern, for example *{_suffix(files[0].path)}"
+        )
+    may_be_empty = registry.format_of(files[0].suffix).may_be_empty
+    full = [file for file in files if file.size or not may_be_empty] or files
+    keys = [key for key, _ in full[0].keys]
+    for file in full:
+        check_readable(file.source, file.path)
+        if [key for key, _ in file.keys] != keys:
+            raise SourceError(
+                f"{source}: the folders of {full[0].source} and {file.source} do not give the same "
+                "keys (key=value); every file of a partitioned table needs the same"
+            )
+    empty = len(files) - len(full)
+    note = f"{empty} empty file{'s' if empty > 1 else ''} left out"
+    return Files(source, tuple(full), (note,) if empty else ())
+
+
+def check_spelling(source: str, names: Sequence[str]) -> None:
+    """Refuse names that differ only in case: in several files, hardly two columns are meant."""
+    seen: dict[str, str] = {}
+    for name in names:
+        other = seen.setdefault(name.casefold(), name)
+        if other != name:
+            raise ColumnError(
+                f"{source}: columns {other!r} and {name!r} differ only in case, which cannot "
+                "be told apart across several files; rename one of them"
+            )
+
 
 _WEB_PAGE = re.compile(rb"\s*<(?:!doctype html|html)", re.IGNORECASE)
 
@@ -38,7 +302,7 @@ def read(data: Name, **given: Any) -> Table:
     reader = registry.module(form.read)
     try:
         table: Table = reader.read(file, **options)
-    except decoding.NotUtf8Error:
+    except copies.NotUtf8Error:
         if encoding is not None:
             raise
         file = file.as_utf8(file.guessed_encoding(), is_guessed=True)
@@ -85,23 +349,23 @@ def identify(source: str, path: Path) -> tuple[InputFile, registry.Format]:
     check_readable(source, path)
     suffix = registry.suffix_of(path, registry.SUFFIXES) or ""
     file = InputFile(source, path, suffix)
-    kind = decoding.compression_of(head := file.head())
-    promised = decoding.promised_compression(path.name)
+    kind = copies.compression_of(head := file.head())
+    promised = copies.promised_compression(path.name)
     if kind is None:
         if promised is not None and suffix:
-            raise decoding.incomplete(source, promised)
+            raise copies.incomplete(source, promised)
         return _recognised(file, head)
-    file = dataclasses.replace(file, suffix=suffix.removesuffix(decoding.ENDINGS[kind]))
+    file = dataclasses.replace(file, suffix=suffix.removesuffix(copies.ENDINGS[kind]))
     if kind == "gzip":
         packed = dataclasses.replace(file, compressed=True)
         try:
             head = packed.head()
         except (EOFError, OSError, zlib.error):
-            raise decoding.incomplete(source, "gzip") from None
+            raise copies.incomplete(source, "gzip") from None
         packed, form = _recognised(packed, head)
         if form.is_text:
             return packed, form
-    file = file.at(decoding.unpack(source, path, kind))
+    file = file.at(copies.unpack(source, path, kind))
     return _recognised(file, file.head())
 
 
@@ -128,13 +392,13 @@ def _as_text(file: InputFile, encoding: str | None, *, is_whole: bool = True) ->
     Where not the whole of it can be tried later (`is_whole`), a first look has to be enough.
     """
     head = file.head()
-    is_marked_twice = decoding.is_marked_twice(head)
+    is_marked_twice = copies.is_marked_twice(head)
     if encoding is not None:
-        name = decoding.checked_encoding(encoding)
+        name = copies.checked_encoding(encoding)
         is_same = name in ("utf-8", "utf-8-sig") and not is_marked_twice
         return file if is_same else file.as_utf8(name, is_guessed=False)
-    wide = "utf-8" if is_marked_twice else decoding.wide_encoding(head)
-    if wide is None and not is_whole and not decoding.is_utf8(head):
+    wide = "utf-8" if is_marked_twice else copies.wide_encoding(head)
+    if wide is None and not is_whole and not copies.is_utf8(head):
         wide = file.guessed_encoding()
     return file if wide is None else file.as_utf8(wide, is_guessed=True)
 

@@ -6,21 +6,26 @@ cannot hold, such as mixed values, does not stop the others: its Python values a
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+import datetime as dt
+import decimal
+import math
+import numbers
+import uuid
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from outlying.errors import SourceError
 from outlying.sources.arrow_arrays import microseconds, of_mask, of_numbers, of_texts
-from outlying.sources.columns import Made, read_all, table_of, unique_names
-from outlying.sources.python_values import array_of
+from outlying.sources.columns import Made, from_arrow, table_of, text_of_any, unique_names
 from outlying.sources.recognise import is_array_or_mapping, name_of
 from outlying.sources.registry import SUFFIXES
-from outlying.table.columns import Column, Mask
+from outlying.table.columns import Column, Floats, Mask
+from outlying.table.row_hash import are_long
 from outlying.table.table import FrameLibrary, SkippedColumn, Table
-from outlying.table.values import is_missing
+from outlying.table.values import Form, are_keys, is_missing, number_of
 
 if TYPE_CHECKING:
     import pyarrow
@@ -38,13 +43,13 @@ def read(data: Any) -> Table:
     """Read what holds a table in memory; anything else is refused with what would be accepted."""
     if is_array_or_mapping(data):
         source = "dict of arrays" if isinstance(data, Mapping) else "NumPy array"
-        return table_of(source, read_all(dict(_in_memory(source, data))))
+        return table_of(source, dict(_in_memory(source, data)))
     data = data.to_native() if _is_of(data, "narwhals") else data
     source, frame = name_of(data), _frame(data)
     columns = dict(zip(unique_names(source, _names(frame)), _series(frame), strict=True))
-    readings = read_all({name: _of_series(series) for name, series in columns.items()})
+    made = {name: _of_series(series) for name, series in columns.items()}
     library: FrameLibrary = "polars" if _is_of(data, "polars") else "pandas"
-    return table_of(source, readings, (), library, _index(frame, set(columns)))
+    return table_of(source, made, (), library, index=_index(frame, set(columns)))
 
 
 def _is_of(data: object, package: str) -> bool:
@@ -152,9 +157,10 @@ def _index(native: Any, names: set[str]) -> list[Column]:
         while name in names:
             name += " (index)"
         names.add(name)
-        made = {name: array_of(levels(place).tolist())}
-        column = read_all(made, knows_types=True)[0].column
-        found += [] if isinstance(column, SkippedColumn) else [column]
+        made = array_of(levels(place).tolist())
+        if isinstance(made, Made):
+            column, _ = from_arrow(name, made.array, are_keys=made.are_keys)
+            found += [] if isinstance(column, SkippedColumn) else [column]
     return found
 
 
@@ -281,3 +287,161 @@ def _moments(values: npt.NDArray[Any], missing: Mask | None) -> pyarrow.Array:
     if unit == "D":
         counts, unit = counts * 86_400, "s"
     return of_numbers(counts, gaps).view(pa.timestamp(unit) if sort == "M" else pa.duration(unit))
+
+
+Kind: TypeAlias = Form | Literal["unusable"]
+
+_KINDS: tuple[tuple[Any, Kind], ...] = (
+    ((bool, np.bool_), "boolean"),
+    (np.timedelta64, "duration"),  # to NumPy it is an integer, so it comes before these
+    (numbers.Integral, "integer"),
+    ((numbers.Real, decimal.Decimal), "number"),
+    ((str, uuid.UUID), "text"),
+    ((dt.datetime, np.datetime64), "datetime"),
+    (dt.date, "date"),
+    (dt.time, "time"),
+    (dt.timedelta, "duration"),
+)
+_DAY_US = 86_400_000_000
+_DAYS_ONLY = ("Y", "M", "W", "D")  # resolutions of NumPy that know no time of day
+
+
+def array_of(values: Sequence[object]) -> Made | str:
+    """Return Python values, of one kind or mixed, as an array; or say why they cannot be used."""
+    missing = np.fromiter((is_missing(value) for value in values), dtype=bool, count=len(values))
+    known = [value for value, gap in zip(values, missing, strict=True) if not gap]
+    kinds = _kinds_in(known)
+    if "unusable" in kinds:
+        return _what_is_unusable(known)
+    if kinds == {"integer", "number"}:
+        kinds = {"number"}
+    if len(kinds) > 1:
+        found = ", ".join(sorted({type(value).__name__ for value in known}))
+        note = f"mixed values ({found}) taken as texts"
+        return Made(_texts(values, missing), note)
+    kind = kinds.pop() if kinds else _kind_of_gaps(values)
+    try:
+        return _of_kind(kind, values, missing)
+    except Exception:  # a class of the user's that is a number by its name only
+        return f"values of a class that does not let itself be read as {kind}"
+
+
+def _of_kind(kind: Kind, values: Sequence[Any], missing: Mask) -> Made:
+    if kind == "integer":
+        pairs = zip(values, missing.tolist(), strict=True)
+        return _integers([0 if gap else int(value) for value, gap in pairs], missing)
+    if kind == "text":
+        array = _texts(values, missing)
+    elif kind == "boolean":
+        pairs = zip(values, missing.tolist(), strict=True)
+        bits = np.fromiter((not gap and bool(value) for value, gap in pairs), bool, len(values))
+        array = of_mask(bits, missing)
+    elif kind == "number":
+        array = of_numbers(_filled(values, missing, _number), missing)
+    else:
+        form: Form = kind  # type: ignore[assignment]
+        array = moments(form, _filled(values, missing, lambda v: _time(form, v)), missing)
+    return Made(array)
+
+
+def _texts(values: Sequence[object], missing: Mask) -> pyarrow.Array:
+    pairs = zip(values, missing.tolist(), strict=True)
+    return of_texts([None if gap else v if type(v) is str else text_of_any(v) for v, gap in pairs])
+
+
+def _integers(whole: list[int], missing: Mask) -> Made:
+    """Return whole numbers; those beyond 64 bits are keys, or rounded where they are few."""
+    try:
+        array = of_numbers(np.array(whole, dtype=np.int64), missing)
+    except OverflowError:
+        values = np.array(whole, dtype=object)
+        known = values[~missing]
+        if are_keys(int(np.count_nonzero(are_long(known))), len(known)):
+            array = _texts(whole, missing)
+            note = "whole numbers beyond 2**53 read as categories"
+            return Made(array, note, are_keys=True)
+        most = int(np.finfo(np.float64).max)
+        array = of_numbers(
+            np.array([min(max(v, -most), most) for v in whole], dtype=float), missing
+        )
+    return Made(array)
+
+
+def moments(form: Form, counts: Floats, missing: Mask) -> pyarrow.Array:
+    """Return dates, times or durations that are counted as microseconds; far ones by seconds."""
+    import pyarrow as pa
+
+    far = bool((np.abs(counts) >= 2.0**63).any())
+    unit, step = ("s", 10**6) if far else ("us", 1)
+    kinds = {
+        "datetime": pa.timestamp(unit),
+        "instant": pa.timestamp(unit, "UTC"),
+        "duration": pa.duration(unit),
+        "time": pa.time64("us"),
+        "date": pa.timestamp(unit) if far else pa.date32(),
+    }
+    if form == "date" and not far:
+        return of_numbers((counts // _DAY_US).astype(np.int32), missing).view(kinds[form])
+    return of_numbers((counts // step).astype(np.int64), missing).view(kinds[form])
+
+
+def _kind_of_gaps(values: Sequence[object]) -> Kind:
+    """Return what a column without any value would hold: NaN is a missing number, None anything."""
+    return "number" if any(isinstance(value, (float, np.floating)) for value in values) else "text"
+
+
+def _filled(values: Sequence[object], missing: Mask, convert: Any) -> Floats:
+    pairs = zip(values, missing.tolist(), strict=True)
+    return np.fromiter((0.0 if gap else convert(v) for v, gap in pairs), float, len(values))
+
+
+def _number(value: Any) -> float:
+    try:
+        return float(value)
+    except OverflowError:  # a whole number that floating point cannot hold
+        return math.inf if value > 0 else -math.inf
+
+
+def _time(form: Form, value: object) -> float:
+    if isinstance(value, (np.datetime64, np.timedelta64)):
+        return float(microseconds(np.array([value]))[0])
+    return number_of(form, value)
+
+
+def _kinds_in(known: Iterable[object]) -> set[Kind]:
+    kinds: set[Kind] = set()
+    of_type: dict[type, Kind] = {}
+    for value in known:
+        kind = of_type.get(type(value))
+        if kind is None:
+            kind = of_type[type(value)] = _kind_of(value)
+        kinds.add(_zoned(value) if kind == "datetime" else kind)
+    return kinds
+
+
+def _kind_of(value: object) -> Kind:
+    for types, kind in _KINDS:
+        if isinstance(value, types):
+            return kind
+    return "unusable"
+
+
+def _zoned(value: object) -> Kind:
+    if isinstance(value, np.datetime64):
+        return "date" if np.datetime_data(value.dtype)[0] in _DAYS_ONLY else "datetime"
+    return "datetime" if getattr(value, "tzinfo", None) is None else "instant"
+
+
+def _what_is_unusable(known: Iterable[object]) -> str:
+    """Name what cannot be compared: of several things the first by name, not the first in a row."""
+    return min({_described(value) for value in known if _kind_of(value) == "unusable"})
+
+
+def _described(value: object) -> str:
+    if isinstance(value, (bytes, bytearray, memoryview)):
+        return "bytes"
+    if isinstance(value, Mapping):
+        return "records"
+    if isinstance(value, (Sequence, Set, np.ndarray)):
+        return "lists"
+    return f"{type(value).__name__} objects"

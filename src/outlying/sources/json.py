@@ -15,9 +15,9 @@ from typing import Any
 
 from outlying.errors import ColumnError
 from outlying.parsing.plain import TIMES, type_texts
-from outlying.sources.columns import Made, is_of_texts, read_all, table_of
-from outlying.sources.paths import InputFile
-from outlying.sources.python_values import array_of
+from outlying.sources.columns import Made, is_of_texts, table_of
+from outlying.sources.copies import InputFile
+from outlying.sources.frames import array_of
 from outlying.table.table import Table
 
 _SPACE = re.compile(r"[ \t\r\n]*")
@@ -30,7 +30,7 @@ def read(file: InputFile) -> Table:
     if not rows:
         raise file.error("there are no rows, only an empty array")
     columns = {key: array_of([row.get(key) for row in rows]) for key in keys}
-    return table_of(file.source, read_all(_typed(columns)))
+    return table_of(file.source, _typed(columns))
 
 
 def _text(file: InputFile) -> str:

@@ -11,29 +11,27 @@ import contextlib
 import dataclasses
 import functools
 from collections import Counter
-from collections.abc import Callable, Generator, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Generator, Iterator, Sequence
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 from outlying.errors import SourceError
-from outlying.sources import arrow_types as types
+from outlying.sources import arrow_arrays as types
 from outlying.sources import registry
-from outlying.sources.columns import skipped, unique_names
-from outlying.sources.decoding import check_expanded
-from outlying.sources.faults import translate_errors
-from outlying.sources.local import (
+from outlying.sources.columns import unique_names
+from outlying.sources.copies import InputFile, check_expanded
+from outlying.sources.files import Files, check_spelling, check_unchanged, type_keys
+from outlying.sources.passes import (
     BATCH_ROWS,
+    Batch,
     Field,
     LocalFeeder,
     Shape,
-    changed,
     check_batch,
     collected,
+    shape_of,
 )
-from outlying.sources.passes import Batch
-from outlying.sources.paths import Files, InputFile, check_spelling, type_keys
-from outlying.sources.recognise import name_of
+from outlying.sources.recognise import name_of, translate_errors
 from outlying.sources.remote import Place, expanded, is_several, opened, path_in, remote_errors
 from outlying.table.table import Table
 
@@ -55,20 +53,6 @@ _VALUES = {
 }
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Part:
-    """A file of the table: what messages call it, how it is opened, what its folders say."""
-
-    name: str
-    open: Callable[[], AbstractContextManager[Any]]
-    """Opens what Arrow reads from: a path, or a stream."""
-    errors: Callable[[], AbstractContextManager[None]]
-    """Turns errors of whoever reads into ours."""
-    size: int
-    keys: tuple[tuple[str, str | None], ...] = ()
-    check_unchanged: Callable[[], None] = lambda: None
-
-
 def read(data: InputFile | str) -> Table:
     """Read all usable columns of one file, here or on another machine by its address."""
     feeder = stream(data if isinstance(data, str) else Files(data.source, (data,)))
@@ -79,8 +63,8 @@ def read(data: InputFile | str) -> Table:
 def stream(data: Files | str) -> ParquetFeeder:
     """Feed from files, or from a file, a pattern or a folder on another machine."""
     if isinstance(data, str):
-        return ParquetFeeder(name_of(data), lambda: _remote_parts(data))
-    return ParquetFeeder(data.source, lambda: _local_parts(data), data.notes)
+        return ParquetFeeder(name_of(data), lambda: _places(data))
+    return ParquetFeeder(data.source, lambda: _readable(data), data.notes)
 
 
 def is_large(address: str) -> bool:
@@ -94,46 +78,45 @@ def _is_several(address: str) -> bool:
     return is_several(address, registry.suffix_of(PurePosixPath(path_in(address)), (".parquet",)))
 
 
-def _local_parts(files: Files) -> list[Part]:
+def _readable(files: Files) -> Sequence[InputFile]:
     for file in files.files:
         check_magic(file.source, file.path)
-    return [_local_part(files, file) for file in files.files]
+    files.check_unchanged()
+    return files.files
 
 
-def _local_part(files: Files, file: InputFile) -> Part:
-    return Part(
-        file.source,
-        lambda: contextlib.nullcontext(file.path),
-        lambda: translate_errors(file.source, "pyarrow"),
-        file.size,
-        file.keys,
-        files.check_unchanged,
-    )
+def _places(address: str) -> list[Place]:
+    return expanded(address) if _is_several(address) else [opened(address, is_part=True)]
 
 
-def _remote_parts(address: str) -> list[Part]:
-    places = expanded(address) if _is_several(address) else [opened(address, is_part=True)]
-    return [_remote_part(name_of(address), place) for place in places]
+@contextlib.contextmanager
+def _opened(file: InputFile | Place, **more: Any) -> Iterator[Any]:
+    """Open a file that is read in small parts; of another machine, what Arrow asks for, no more.
 
+    What is read lies in memory of the system's own making: Arrow's usual pool takes it in huge
+    pages, and to have these zeroed takes longer than to read a large file.
+    """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
 
-def _remote_part(source: str, place: Place) -> Part:
-    """Describe a file of another machine; what Arrow asks for is asked for, no byte more."""
-    state = place.state()
-
-    def check_unchanged() -> None:
-        if place.state() != state:
-            raise changed(source, f"{place.source} was written to")
-
-    def open_stream() -> AbstractContextManager[Any]:
-        stream: AbstractContextManager[Any] = place.files.open(
-            place.path, "rb", block_size=1 << 20, cache_type="none"
-        )
-        return stream
-
-    def errors() -> AbstractContextManager[None]:
-        return remote_errors(place.source, of_arrow=True)
-
-    return Part(place.source, open_stream, errors, state[0] or 0, (), check_unchanged)
+    place: Any
+    usual = pa.default_memory_pool()
+    with contextlib.ExitStack() as stack:
+        if isinstance(file, InputFile):
+            stack.enter_context(translate_errors(file.source, "pyarrow"))
+            place, settings = file.path, {"buffer_size": _BUFFER}
+        else:
+            stack.enter_context(remote_errors(file.source, of_arrow=True))
+            stream = file.files.open(file.path, "rb", block_size=1 << 20, cache_type="none")
+            place, settings = stack.enter_context(stream), {"pre_buffer": True}
+        pa.set_memory_pool(pa.system_memory_pool())  # which a reader keeps
+        try:
+            parquet = pq.ParquetFile(
+                place, coerce_int96_timestamp_unit="us", **{"pre_buffer": False, **settings, **more}
+            )
+        finally:
+            pa.set_memory_pool(usual)
+        yield stack.enter_context(parquet)
 
 
 def check_magic(source: str, path: Path) -> None:
@@ -154,7 +137,8 @@ def check_magic(source: str, path: Path) -> None:
 class _Contents:
     """What the footer of a file tells."""
 
-    part: Part
+    file: InputFile | Place
+    state: tuple[int | None, object]  # when it was first looked at
     metadata: Any
     schema: pyarrow.Schema
 
@@ -195,51 +179,32 @@ class ParquetFeeder(LocalFeeder):
     def __init__(
         self,
         source: str,
-        parts: Callable[[], list[Part]],
+        files: Callable[[], Sequence[InputFile | Place]],
         notes: Sequence[str] = (),
     ) -> None:
-        """Feed from what `parts` finds."""
+        """Feed from what `files` finds."""
         super().__init__(source)
-        self._find, self._said = parts, tuple(notes)
+        self._find, self._said = files, tuple(notes)
 
     def check_size(self) -> None:
         """Refuse files whose rows would need far more memory than they should."""
         cells = sum(contents.rows * len(contents.schema) for contents in self._contents)
-        check_expanded(self.source, cells * _BYTES, sum(c.part.size for c in self._contents))
+        check_expanded(self.source, cells * _BYTES, sum(c.state[0] or 0 for c in self._contents))
 
     @functools.cached_property
     def _contents(self) -> list[_Contents]:
 
         contents = []
-        for part in self._find():
-            part.check_unchanged()
-            with part.errors(), part.open() as place, self._opened(place) as file:
-                contents.append(_Contents(part, file.metadata, _schema_of(file)))
+        for file in self._find():
+            state = file.state()
+            with _opened(file) as parquet:
+                contents.append(_Contents(file, state, parquet.metadata, _schema_of(parquet)))
         return contents
-
-    def _opened(self, place: Any, **more: Any) -> Any:
-        """Open a file that is read in small parts, a stream as it asks for.
-
-        What is read lies in memory of the system's own making: Arrow's usual pool takes it in huge
-        pages, and to have these zeroed takes longer than to read a large file.
-        """
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-
-        is_path, usual = isinstance(place, Path), pa.default_memory_pool()
-        settings = {"buffer_size": _BUFFER} if is_path else {}
-        pa.set_memory_pool(pa.system_memory_pool())  # which a reader keeps
-        try:
-            return pq.ParquetFile(
-                place, pre_buffer=not is_path, coerce_int96_timestamp_unit="us", **settings, **more
-            )
-        finally:
-            pa.set_memory_pool(usual)
 
     @functools.cached_property
     def _keys(self) -> dict[str, Any]:
         """The columns that folders give, a value for each file."""
-        return type_keys([dict(contents.part.keys) for contents in self._contents])
+        return type_keys([contents.file.keys for contents in self._contents])
 
     def _inspect(self) -> Shape:
         schemas = [contents.schema for contents in self._contents]
@@ -250,10 +215,9 @@ class ParquetFeeder(LocalFeeder):
             check_spelling(self.source, [*names, *self._keys])
         unified = {name: self._unified(name) for name in names if name not in self._keys}
         kinds = {**unified, **{key: values.type for key, values in self._keys.items()}}
-        reasons = {name: types.unusable(kind) for name, kind in kinds.items()}
-        fields = [Field(n, n, kinds[n], kinds[n]) for n, what in reasons.items() if what is None]
-        unused = [skipped(name, what) for name, what in reasons.items() if what is not None]
-        return Shape(tuple(fields), tuple(unused), (*self._said, *self._notes(names)))
+        shape = shape_of(self.source, kinds, notes=(*self._said, *self._notes(names)))
+        as_stored = tuple(dataclasses.replace(field, type=field.comes) for field in shape.fields)
+        return dataclasses.replace(shape, fields=as_stored)
 
     def _unified(self, name: str) -> Any:
         """Return the type of a column in all files, which must fit together."""
@@ -269,11 +233,11 @@ class ParquetFeeder(LocalFeeder):
             if pa.types.is_null(kind):
                 continue
             if first is None:
-                first = kind, values, contents.part.name
+                first = kind, values, contents.file.source
             elif first[1] != values:
                 raise SourceError(
                     f"{self.source}: column {name!r} holds {first[1]} in {first[2]} and {values} "
-                    f"in {contents.part.name}; write both alike, or name only files that fit "
+                    f"in {contents.file.source}; write both alike, or name only files that fit "
                     "together"
                 )
             elif first[0] != kind:
@@ -298,15 +262,15 @@ class ParquetFeeder(LocalFeeder):
 
     def _read(self, fields: Sequence[Field]) -> Generator[Batch, None, None]:
         for place, contents in enumerate(self._contents):
-            contents.part.check_unchanged()
+            check_unchanged(self.source, contents.file, contents.state)
             yield from self._read_part(place, contents, fields)
-            contents.part.check_unchanged()
+            check_unchanged(self.source, contents.file, contents.state)
 
     def _read_part(
         self, number: int, contents: _Contents, fields: Sequence[Field]
     ) -> Generator[Batch, None, None]:
 
-        part, rows = contents.part, 0
+        rows = 0
         own = [
             f.name for f in fields if f.name in contents.schema.names and f.name not in self._keys
         ]
@@ -316,16 +280,11 @@ class ParquetFeeder(LocalFeeder):
                     None, min(BATCH_ROWS, contents.rows - start), number, fields
                 )
             return
-        with (
-            part.errors(),
-            part.open() as place,
-            self._opened(
-                place, metadata=contents.metadata, read_dictionary=contents.coded(own)
-            ) as file,
-        ):
+        coded = contents.coded(own)
+        with _opened(contents.file, metadata=contents.metadata, read_dictionary=coded) as file:
             for batch in file.iter_batches(BATCH_ROWS, columns=own):
                 batch = batch.select(own)
-                check_batch(part.name, batch, own, rows)
+                check_batch(contents.file.source, batch, own, rows)
                 rows += batch.num_rows
                 yield self._with_others(batch, batch.num_rows, number, fields)
 

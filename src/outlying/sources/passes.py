@@ -3,13 +3,29 @@
 A pass is a plan that turns batches of rows into a state. States of parts of a table are merged in
 any order and give the same result, so that a pass runs as well on one batch as on a cluster. Plans
 and states can be pickled.
+
+On one machine, one thread reads, and a few take in what was read. What is in memory is bounded: one
+batch for each thread that works, one that is being read, and what the engine holds ready.
 """
 
 from __future__ import annotations
 
+import abc
+import contextlib
 import dataclasses
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Protocol, TypeAlias, TypeVar
+import functools
+import math
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
+
+from outlying.errors import ColumnError, RowAt, SourceError, unknown_name
+from outlying.parallel import usable_workers
+from outlying.parsing.plain import ALL, TEXT, PlainTally, PlainType, TallyPass, decide, notes_of
+from outlying.sources.arrow_arrays import as_type, is_plain_text, standard_type, unusable
+from outlying.sources.columns import Made, skipped, table_of, unique_names
+from outlying.sources.recognise import Explain, translate_errors, unreadable
+from outlying.table.table import FrameLibrary, SkippedColumn, Table
 
 if TYPE_CHECKING:
     import pyarrow
@@ -41,37 +57,160 @@ class Traffic:
 
     scans: int = 0
     bytes_read: int | None = None
-    bytes_shuffled: int | None = None
 
 
-class Feeder(Protocol):
+Batches: TypeAlias = Callable[[Sequence[str]], Iterable[Batch]]
+
+BATCH_ROWS = 131_072
+"""Enough that the cost of a batch does not count, and few enough to stay small."""
+
+
+def fold(
+    batches: Iterable[Batch],
+    work: Pass[State],
+    workers: int | None = None,
+    progress: Progress | None = None,
+    total: int = 0,
+) -> State:
+    """Run a pass over batches that this thread reads and others take in, each into its own state.
+
+    The states are merged in the order of the threads. Whatever is raised, be it by the reader, by
+    the pass or by Ctrl-C, stops all and is raised again unchanged; no thread is left behind.
+    `progress` is told in this thread how many rows were handed out.
+    """
+    count = usable_workers(workers)
+    with ThreadPoolExecutor(count, thread_name_prefix="outlying-fold") as pool:
+        team = [pool.submit(work.start) for _ in range(count)]
+        rows = 0
+        for batch in batches:
+            place = _free(team)
+            team[place] = pool.submit(work.add, team[place].result(), batch)
+            rows += batch.num_rows
+            if progress is not None:
+                progress(rows, total)
+        states = [future.result() for future in team]
+    return functools.reduce(work.merge, states)
+
+
+def _free(team: Sequence[Future[Any]]) -> int:
+    """Wait until one of the threads has nothing to do."""
+    done = wait(team, return_when=FIRST_COMPLETED).done
+    return next(place for place, future in enumerate(team) if future in done)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Field:
+    """A column that can be read: how to ask for it, what comes, and what is made of that."""
+
+    name: str
+    sql: str
+    """Whatever asks the engine for the column; nothing but the engine's feeder reads it."""
+    comes: pyarrow.DataType
+    type: pyarrow.DataType
+    reads: PlainType | None = None
+    """How texts are typed that come without a type."""
+
+    def finished(self, array: pyarrow.Array) -> pyarrow.Array:
+        """Return a column of a batch with the type that was promised."""
+        if self.reads is not None:
+            return self.reads.read(array)
+        return as_type(array, self.type)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Shape:
+    """What a table looks like from outside, found once."""
+
+    fields: tuple[Field, ...]
+    skipped: tuple[SkippedColumn, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+class Feeder(abc.ABC):
     """A table that is read as a stream of batches, in no particular order."""
 
-    @property
-    def source(self) -> str:
-        """How results name the table."""
+    frame_library: FrameLibrary = "pandas"
+    """Whose dataframes the user works with."""
+    knows_types: bool | None = None
+    """Whether columns have types; None: a table that holds nothing but texts has not."""
+    commas = False
+    """Whether a comma may divide off decimals."""
+
+    def __init__(self, source: str) -> None:
+        """Feed from what results call `source`."""
+        self.source = source
+        self.traffic = Traffic()
+
+    @abc.abstractmethod
+    def _inspect(self) -> Shape:
+        """Look at the table."""
+
+    @abc.abstractmethod
+    def _scan(
+        self,
+        work: Pass[State],
+        fields: Sequence[Field],
+        progress: Progress | None = None,
+        workers: int | None = None,
+    ) -> State:
+        """Run a pass over all rows of columns, typed or as they come."""
+
+    def _bytes(self, fields: Sequence[Field]) -> int | None:  # noqa: ARG002
+        """Say how many bytes a scan of these fields reads; None: nobody knows."""
+        return None
+
+    @functools.cached_property
+    def raw_shape(self) -> Shape:
+        """The columns as they come, looked at once; a table without usable ones is refused."""
+        shape = self._inspect()
+        if not shape.fields:
+            reasons = "; ".join(f"{column.name!r} {column.reason}" for column in shape.skipped[:5])
+            what = f"no column can be used: {reasons}" if reasons else "there are no columns"
+            raise SourceError(f"{self.source}: {what}")
+        return shape
 
     @property
-    def frame_library(self) -> FrameLibrary:
-        """Whose dataframes the user works with."""
+    def has_types(self) -> bool:
+        """Whether any column has a type."""
+        if self.knows_types is not None:
+            return self.knows_types
+        return not all(is_plain_text(field.type) for field in self.raw_shape.fields)
+
+    @functools.cached_property
+    def shape(self) -> Shape:
+        """The columns with their types; where there are none, one scan finds them."""
+        shape = self.raw_shape
+        if self.has_types:
+            return shape
+        return self._typed(shape, [f for f in shape.fields if is_plain_text(f.type)], ALL)
+
+    def _typed(self, shape: Shape, texts: Sequence[Field], kinds: Sequence[str]) -> Shape:
+        """Return the shape with types for some columns of texts, found by one scan."""
+        tallies = self._scan(TallyPass(), texts) or [PlainTally() for _ in texts]
+        names = [field.name for field in texts]
+        found = dict(zip(names, decide(tallies, kinds, commas=self.commas), strict=True))
+        fields = tuple(_typed(field, found.get(field.name, TEXT)) for field in shape.fields)
+        notes = (*shape.notes, *notes_of(names, list(found.values())))
+        return Shape(fields, shape.skipped, notes)
 
     @property
     def skipped(self) -> tuple[SkippedColumn, ...]:
-        """Columns that batches cannot hold, and why."""
+        """The columns that cannot be used, with the reason."""
+        return self.shape.skipped
 
     @property
     def notes(self) -> tuple[str, ...]:
         """What a reader of results should know about how the table was read."""
-
-    @property
-    def traffic(self) -> Traffic:
-        """What was moved so far."""
+        return self.shape.notes
 
     def schema(self) -> pyarrow.Schema:
-        """Return the names of all columns and the Arrow types that batches will have.
+        """Return the names of all usable columns and the Arrow types that batches will have.
 
         Texts may come as dictionaries of them, from one batch to the next.
         """
+        import pyarrow
+
+        return pyarrow.schema([(field.name, field.type) for field in self.shape.fields])
 
     def fold(
         self,
@@ -85,3 +224,246 @@ class Feeder(Protocol):
         `workers` threads take in what is read, by default one for each core; a cluster has its own
         number of them.
         """
+        known = {field.name: field for field in self.shape.fields}
+        for name in columns:
+            if name not in known:
+                raise ColumnError(f"{self.source}: {unknown_name('column', name, known)}")
+        return self.fold_fields(work, [known[name] for name in columns], progress, workers)
+
+    def fold_fields(
+        self,
+        work: Pass[State],
+        fields: Sequence[Field],
+        progress: Progress | None = None,
+        workers: int | None = None,
+    ) -> State:
+        """Run a pass over all rows of columns, typed or as they come; it is counted."""
+        self.traffic.scans += 1
+        moved = self._bytes(fields)
+        if moved is not None:
+            self.traffic.bytes_read = (self.traffic.bytes_read or 0) + moved
+        return self._scan(work, fields, progress, workers)
+
+
+class LocalFeeder(Feeder):
+    """A table that one machine reads; its kinds say what it looks like and where batches are."""
+
+    _rows = 0  # found by the last scan
+
+    def _scan(
+        self,
+        work: Pass[State],
+        fields: Sequence[Field],
+        progress: Progress | None = None,
+        workers: int | None = None,
+    ) -> State:
+        with contextlib.closing(self._counted(fields)) as batches:
+            return fold(batches, work, workers, progress, self._total())
+
+    @abc.abstractmethod
+    def _read(self, fields: Sequence[Field]) -> Generator[Batch, None, None]:
+        """Read batches with these fields in this order, their names left to the caller."""
+
+    def _total(self) -> int:
+        """Say how many rows there are; 0: nobody knows before the first scan."""
+        return self._rows
+
+    def _counted(self, fields: Sequence[Field]) -> Generator[Batch, None, None]:
+        rows = 0
+        with contextlib.closing(self._read(fields)) as batches:
+            for batch in batches:
+                rows += batch.num_rows
+                yield self._promised(batch, fields)
+        self._rows = rows
+
+    def _promised(self, batch: Batch, fields: Sequence[Field]) -> Batch:
+        """Return a batch as the schema promises; what comes must be what was seen."""
+        import pyarrow
+
+        for field, array in zip(fields, batch.columns, strict=False):
+            is_coded = pyarrow.types.is_dictionary(array.type)
+            if array.type != field.comes and not is_coded:
+                raise changed(self.source, f"column {field.name!r} is now of type {array.type}")
+        if not fields:
+            return batch.select([])
+        arrays = [f.finished(a) for f, a in zip(fields, batch.columns, strict=True)]
+        return pyarrow.RecordBatch.from_arrays(arrays, names=[field.name for field in fields])
+
+
+def check_batch(source: str, batch: Batch, names: Sequence[str], first_row: int) -> None:
+    """Refuse a batch that is damaged; of texts that are not UTF-8, say in which row.
+
+    Its rows are counted on from the first one.
+    """
+    import pyarrow
+
+    try:
+        batch.validate(full=True)  # or else its bytes are taken as they are
+    except pyarrow.ArrowInvalid:
+        for name, column in zip(names, batch.columns, strict=True):
+            for row, text in enumerate(_bytes_of(column), start=first_row):
+                _check_utf8(source, name, row, text)
+        raise
+
+
+def _bytes_of(column: pyarrow.Array) -> list[bytes | None]:
+    """Return texts as they are written; nothing of other columns.
+
+    Where more than the encoding is wrong, Arrow's error says so: places outside are never read.
+    """
+    import pyarrow
+
+    is_coded = pyarrow.types.is_dictionary(column.type)
+    texts = column.dictionary if is_coded else column
+    kinds = {pyarrow.string(): pyarrow.binary(), pyarrow.large_string(): pyarrow.large_binary()}
+    if texts.type not in kinds:
+        return []
+    texts = texts.view(kinds[texts.type])
+    texts.validate(full=True)
+    if is_coded:
+        column.indices.validate(full=True)
+        texts = pyarrow.DictionaryArray.from_arrays(column.indices, texts).dictionary_decode()
+    found: list[bytes | None] = texts.to_pylist()
+    return found
+
+
+def _check_utf8(source: str, name: str, row: int, text: bytes | None) -> None:
+    try:
+        (text or b"").decode()
+    except UnicodeDecodeError as error:
+        raise SourceError(
+            f"{source}: column {name!r} holds text that is not UTF-8 in ",
+            RowAt(row),
+            f" (byte 0x{error.object[error.start]:02x}); write it as UTF-8 there, or leave the "
+            "column out",
+        ) from None
+
+
+def shape_of(
+    source: str,
+    kinds: Mapping[str, pyarrow.DataType | str] | pyarrow.Schema,
+    asks: Mapping[str, str] | None = None,
+    notes: Sequence[str] = (),
+) -> Shape:
+    """Describe columns by the types that come; a text says what cannot be used.
+
+    `asks` asks the engine for columns that are not asked for by their names.
+    """
+    if not isinstance(kinds, Mapping):
+        kinds = dict(zip(unique_names(source, kinds.names), kinds.types, strict=True))
+    reasons = {n: kind if isinstance(kind, str) else unusable(kind) for n, kind in kinds.items()}
+    fields = [
+        Field(name, asks[name] if asks else name, kind, standard_type(kind))
+        for name, kind in kinds.items()
+        if reasons[name] is None
+    ]
+    unused = [skipped(name, what) for name, what in reasons.items() if what is not None]
+    return Shape(tuple(fields), tuple(unused), tuple(notes))
+
+
+class BatchFeeder(LocalFeeder):
+    """A table that some library brings as batches of Arrow, as often as it is asked to."""
+
+    def __init__(
+        self,
+        source: str,
+        schema: Callable[[], pyarrow.Schema],
+        batches: Batches,
+        explain: Explain = unreadable,
+    ) -> None:
+        """Feed what `batches` brings of some columns; `explain` makes its errors ours."""
+        super().__init__(source)
+        self._schema, self._batches, self._explain = schema, batches, explain
+
+    def _inspect(self) -> Shape:
+        with translate_errors(self.source, explain=self._explain):
+            return shape_of(self.source, self._schema())
+
+    def _read(self, fields: Sequence[Field]) -> Generator[Batch, None, None]:
+        names = [field.name for field in fields or self.raw_shape.fields[:1]]
+        with translate_errors(self.source, explain=self._explain):
+            rows = 0
+            for batch in self._batches(names):
+                yield from pieces(self.source, batch.select(names), rows)
+                rows += batch.num_rows
+
+
+def pieces(source: str, batch: Batch, first_row: int) -> Generator[Batch, None, None]:
+    """Check a batch, whose bytes are taken as they are, and cut it into some not too large."""
+    check_batch(source, batch, batch.schema.names, first_row)
+    for start in range(0, batch.num_rows, BATCH_ROWS):
+        yield batch.slice(start, BATCH_ROWS)
+
+
+class TooManyRowsError(SourceError):
+    """A stream has more rows than were wanted."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Collect:
+    """A pass that keeps all batches, up to a number of rows."""
+
+    source: str
+    most_rows: float
+
+    def start(self) -> list[Batch]:
+        return []
+
+    def add(self, state: list[Batch], batch: Batch) -> list[Batch]:
+        state.append(batch)
+        if sum(item.num_rows for item in state) > self.most_rows:
+            raise TooManyRowsError(f"{self.source} has more than {self.most_rows:,} rows")
+        return state
+
+    def merge(self, state: list[Batch], other: list[Batch]) -> list[Batch]:
+        return [*state, *other]
+
+
+def _typed(field: Field, kind: PlainType) -> Field:
+    is_text = kind.kind == TEXT.kind
+    return field if is_text else dataclasses.replace(field, type=kind.arrow, reads=kind)
+
+
+def collected(
+    feeder: Feeder, most_rows: float = math.inf, progress: Progress | None = None
+) -> Table:
+    """Read all rows of a stream into memory, in the order they come, by one scan."""
+    shape, knows_types = feeder.raw_shape, feeder.has_types
+    work = _Collect(feeder.source, most_rows)
+    batches = feeder.fold_fields(work, shape.fields, progress, 1)
+    parts = [[batch.column(place) for batch in batches] for place in range(len(shape.fields))]
+    del batches
+    columns: dict[str, Made | str] = {
+        field.name: Made(chunked(parts.pop(0), field.comes, is_untyped=not knows_types))
+        for field in shape.fields
+    }
+    return table_of(
+        feeder.source,
+        columns,
+        shape.notes,
+        feeder.frame_library,
+        left_out=shape.skipped,
+        knows_types=knows_types,
+        commas=feeder.commas,
+    )
+
+
+def chunked(arrays: list[Any], kind: pyarrow.DataType, *, is_untyped: bool = False) -> Any:
+    """Put the arrays of a column together; texts may come as dictionaries, or not.
+
+    Those of which nothing is known are written out, as they may be anything.
+    """
+    import pyarrow as pa
+
+    kinds = {array.type for array in arrays}
+    if len(kinds) > 1 or is_untyped:
+        arrays = [array.cast(kind) for array in arrays]
+    return pa.chunked_array(arrays, arrays[0].type if arrays else kind)
+
+
+def changed(source: str, how: str) -> SourceError:
+    """Make the error of a table that is no longer what it was when it was first looked at."""
+    return SourceError(
+        f"{source}: has changed since it was first looked at: {how}; start again, and let nobody "
+        "write to it meanwhile"
+    )

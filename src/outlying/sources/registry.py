@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, get_args
 from outlying.checks import check_choice, check_names
 from outlying.errors import OptionError, OutlyingError, SourceError, shown
 from outlying.options import Engine
-from outlying.sources import decoding, recognise
+from outlying.sources import copies, recognise
 from outlying.sources.copies import PrivateCopy, materialize
 from outlying.sources.recognise import Test, name_of
 from outlying.table.table import Table
@@ -57,7 +57,7 @@ class Format:
     @property
     def suffixes(self) -> tuple[str, ...]:
         """All endings, those of compressed files too."""
-        packed = decoding.ENDINGS.values() if self.is_text else ()
+        packed = copies.ENDINGS.values() if self.is_text else ()
         return self.endings + tuple(f"{end}{more}" for more in packed for end in self.endings)
 
 
@@ -135,7 +135,7 @@ SPARK = Source(recognise.is_of_spark, stream="spark")
 #: The first that recognises the data, and can do what is asked for, does it.
 SOURCES = (
     Source(recognise.is_array_or_mapping, read="frames"),
-    _streamed(recognise.is_a("ibis", "Table"), "queries"),
+    _streamed(recognise.is_a("ibis", "Table"), "lazy"),
     _database(recognise.has_scheme("postgresql", "postgres"), "databases"),
     SPARK,
     Source(recognise.has_scheme(*recognise.REMOTE), read="parquet", stream="parquet"),
@@ -145,9 +145,9 @@ SOURCES = (
     _database(recognise.is_a("duckdb", "DuckDBPyConnection"), "duckdb"),
     _database(recognise.is_connection, "databases"),
     Source(recognise.is_a("duckdb", "DuckDBPyRelation"), stream="duckdb"),
-    Source(recognise.is_a("polars", "LazyFrame"), stream="queries"),
-    _streamed(recognise.is_delta, "lakes", "snapshot"),
-    _streamed(recognise.is_iceberg, "lakes", "snapshot", "allow_external"),
+    Source(recognise.is_a("polars", "LazyFrame"), stream="lazy"),
+    _streamed(recognise.is_delta, "lazy", "snapshot"),
+    _streamed(recognise.is_iceberg, "lazy", "snapshot", "allow_external"),
     Source(recognise.are_files, stream="files", takes=OF_FILES),
     Source(recognise.is_path, read="files", stream="files", takes=OF_FILES),
     Source(lambda _: True, read="frames"),
@@ -260,12 +260,12 @@ def named(
 
         return spark.connected(master, source if table is None else table)
     if source is None and query is not None:
-        from outlying.sources import file_queries
+        from outlying.sources import duckdb
 
         if table is not None:
             raise OptionError("--table and --query are both given; one of them says what to read")
-        result = read(file_queries.result_of(query), **given)
-        return dataclasses.replace(result, source=file_queries.name_of(query))
+        result = read(duckdb.result_of(query), **given)
+        return dataclasses.replace(result, source=duckdb.name_of(query))
     if table is not None or query is not None:
         return scan(source, table=table, query=query, **given)
     return opened(source, engine, **given)
@@ -297,7 +297,7 @@ def format_by_content(head: bytes) -> Format | None:
     for item in FORMATS:
         if any(map(head.startswith, item.magic)) and b"\0" in head:  # a column may be called ORC
             return item
-    wide = decoding.wide_encoding(head)
+    wide = copies.wide_encoding(head)
     text = head if wide is None else head.decode(wide, "ignore").encode()
     if b"\0" in text:
         return None
@@ -347,7 +347,7 @@ def _can_be_streamed(path: Path) -> bool:
 def _no_database(data: Any) -> OutlyingError:
     """Say that table= and query= have no meaning for these data."""
     if recognise.is_path(data) and not recognise.is_address(data):
-        from outlying.sources.paths import check_readable
+        from outlying.sources.files import check_readable
 
         source = name_of(data)
         check_readable(source, recognise.path_of(os.fsdecode(data)))

@@ -20,11 +20,10 @@ from typing import Any
 from urllib.parse import unquote, urlsplit, urlunsplit
 
 from outlying.errors import MissingExtraError, SourceError
-from outlying.sources import lakes, registry
-from outlying.sources.copies import CHUNK, PrivateCopy
-from outlying.sources.faults import first_line, translate_errors
-from outlying.sources.paths import is_hidden, keys_in
-from outlying.sources.recognise import name_of, scheme_of
+from outlying.sources import lazy, registry
+from outlying.sources.copies import CHUNK, Keys, PrivateCopy
+from outlying.sources.files import is_hidden, keys_in
+from outlying.sources.recognise import first_line, name_of, scheme_of, translate_errors
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -55,6 +54,7 @@ class Place:
     files: Any
     """The file system, of fsspec."""
     path: str
+    keys: Keys = ()
 
     def state(self) -> tuple[int | None, str]:
         """Return the size of the file, and what changes when it is written to."""
@@ -197,7 +197,7 @@ def fetch(address: str) -> Any:
     if not is_several(address, suffix):
         return _copied(opened(address, is_part=False), suffix or "")
     if _is_delta(address):
-        return lakes.open_delta(address)
+        return lazy.open_delta(address)
     places = expanded(address)
     kinds = {registry.suffix_of(PurePosixPath(place.path), registry.SUFFIXES) for place in places}
     if kinds == {".parquet"}:

@@ -5,16 +5,30 @@ Each pass is one query: columns that are not asked for are not read, and nothing
 
 from __future__ import annotations
 
+import dataclasses
+import itertools
 import math
+import pickle
 import re
-from collections.abc import Callable, Sequence
-from functools import cached_property, partial
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from outlying.errors import ColumnError, SourceError, unknown_name
-from outlying.sources.columns import skipped, unique_names
-from outlying.sources.passes import Pass, Progress, State, Traffic
+import outlying
+from outlying.errors import OutlyingError, SourceError
+from outlying.sources.columns import unique_names
+from outlying.sources.passes import (
+    Batch,
+    Feeder,
+    Field,
+    Pass,
+    Progress,
+    Shape,
+    State,
+    shape_of,
+)
 from outlying.sources.registry import SUFFIXES, format_of, suffix_of
 from outlying.sources.spark_session import (
     is_remote,
@@ -23,8 +37,6 @@ from outlying.sources.spark_session import (
     session_of,
     without_warnings,
 )
-from outlying.sources.spark_tasks import PIECES, Failure, Task, fold_part, merge_parts, merged
-from outlying.table.table import FrameLibrary, SkippedColumn
 
 if TYPE_CHECKING:
     import pyarrow
@@ -120,39 +132,29 @@ _UNUSABLE = {
 }
 
 
-class _Plan(NamedTuple):
-    """A column that can be used: SQL with {c} for its name, and the Arrow type it gets."""
-
-    sql: str
-    type: pyarrow.DataType
-
-
-def _plan_of(kind: Any) -> _Plan | str:
-    """Plan a column by its Spark type, or say what it holds that cannot be used."""
+def _plan_of(kind: Any) -> tuple[str, pyarrow.DataType | str]:
+    """Return the SQL that selects a Spark type, and what comes, or what cannot be used."""
     import pyarrow
 
     name = kind.typeName()
     if name not in _TYPES:
-        return _UNUSABLE.get(name, f"values of type {kind.simpleString()}")
+        return "", _UNUSABLE.get(name, f"values of type {kind.simpleString()}")
     sql, arrow = _TYPES[name]
     is_instant = arrow == "instant"
-    return _Plan(
-        sql, pyarrow.timestamp("us", "UTC") if is_instant else pyarrow.type_for_alias(arrow)
-    )
+    return sql, pyarrow.timestamp("us", "UTC") if is_instant else pyarrow.type_for_alias(arrow)
 
 
 # --- the feeder ----------------------------------------------------------------------------------
 
 
-class SparkFeeder:
+class SparkFeeder(Feeder):
     """A DataFrame of PySpark, classic or Spark Connect.
 
     Who knows how to read the table again says so with `again`: columns that have vanished would
     come out of Parquet files as missing values.
     """
 
-    frame_library: FrameLibrary = "pandas"
-    notes: tuple[str, ...] = ()
+    knows_types = True
 
     def __init__(
         self,
@@ -161,35 +163,34 @@ class SparkFeeder:
         again: Callable[[], Any] | None = None,
         least_tasks: int = LEAST_TASKS,
     ) -> None:
-        self.source = source
-        self.traffic = Traffic()  # scans only; what they move, Spark shows on its own page
+        super().__init__(source)
         self._frame, self._again, self._least_tasks = frame, again, least_tasks
 
-    @property
-    def skipped(self) -> tuple[SkippedColumn, ...]:
-        """Columns that cannot be used, with the reason."""
-        plans = self._plans.items()
-        return tuple(skipped(name, what) for name, what in plans if isinstance(what, str))
+    def _inspect(self) -> Shape:
+        """Plan the columns, by place: names may hold dots or backticks, or differ only in case."""
+        with plain_errors(self.source):
+            fields = self._frame.schema.fields
+        plans = [_plan_of(field.dataType) for field in fields]
+        names = unique_names(self.source, [field.name for field in fields])
+        asks = {
+            name: f"{sql.format(c=f'c{place}')} AS c{place}"
+            for place, (name, (sql, _)) in enumerate(zip(names, plans, strict=True))
+        }
+        kinds = {name: kind for name, (_, kind) in zip(names, plans, strict=True)}
+        return shape_of(self.source, kinds, asks)
 
-    def schema(self) -> pyarrow.Schema:
-        """Return the columns that can be used, and the Arrow types that batches will have."""
-        import pyarrow
-
-        return pyarrow.schema([(name, plan.type) for name, plan in self._usable.items()])
-
-    def fold(
+    def _scan(
         self,
         work: Pass[State],
-        columns: Sequence[str],
+        fields: Sequence[Field],
         progress: Progress | None = None,
         workers: int | None = None,  # noqa: ARG002 - the cluster has its own number of them
     ) -> State:
         """Run a pass on the executors; the driver receives a single state."""
         with plain_errors(self.source):
-            self._look_again(columns)
-            states = self._states(work, columns)
+            self._look_again([field.name for field in fields])
+            states = self._states(work, fields)
             rows = run(states.collect, self._frame.sparkSession, progress)
-            self.traffic.scans += 1
         found = merged(
             ((part, piece, count, bytes(some)) for part, piece, count, some in rows), work
         )
@@ -199,17 +200,6 @@ class SparkFeeder:
             raise found[0].error
         state: State = found[0]
         return state
-
-    @cached_property
-    def _plans(self) -> dict[str, _Plan | str]:
-        with plain_errors(self.source):
-            fields = self._frame.schema.fields
-        names = unique_names(self.source, [field.name for field in fields])
-        return {name: _plan_of(f.dataType) for name, f in zip(names, fields, strict=True)}
-
-    @property
-    def _usable(self) -> dict[str, _Plan]:
-        return {name: plan for name, plan in self._plans.items() if isinstance(plan, _Plan)}
 
     def _look_again(self, columns: Sequence[str]) -> None:
         """Refuse a table that has lost columns, or has them with another type, since."""
@@ -225,12 +215,13 @@ class SparkFeeder:
                     "looked at; read it again"
                 )
 
-    def _states(self, work: Pass[State], columns: Sequence[str]) -> Any:
+    def _states(self, work: Pass[State], fields: Sequence[Field]) -> Any:
         """Plan the pass: a state of each part, then ever fewer."""
         import pyarrow
 
-        selected = self._selected(columns)  # which refuses unknown columns
-        schema = pyarrow.schema([(name, self._usable[name].type) for name in columns])
+        named = self._frame.toDF(*(f"c{place}" for place in range(len(self._frame.columns))))
+        selected = named.selectExpr(*[field.sql for field in fields] or ["true AS nothing"])
+        schema = pyarrow.schema([(field.name, field.type) for field in fields])
         session = self._frame.sparkSession
         rows = session.conf.get("spark.sql.execution.arrow.maxRecordsPerBatch")
         size = max(_SMALLEST, _BATCH // max(1, int(rows)))  # keeps a batch of pieces small
@@ -244,16 +235,6 @@ class SparkFeeder:
                 states = states.repartition(width, "part").mapInArrow(merge, PIECES)
         return states
 
-    def _selected(self, columns: Sequence[str]) -> Any:
-        """Select columns by place: names may hold dots or backticks, or differ only in case."""
-        places = {name: f"c{place}" for place, name in enumerate(self._plans)}
-        usable = self._usable
-        for name in columns:
-            if name not in usable:
-                raise ColumnError(f"{self.source}: {unknown_name('column', name, usable)}")
-        chosen = [f"{usable[x].sql.format(c=places[x])} AS {places[x]}" for x in columns]
-        return self._frame.toDF(*places.values()).selectExpr(*chosen or ["true AS nothing"])
-
 
 def widths(cores: int) -> list[int]:
     """Return how many tasks each level of merging has: all cores first, one task last."""
@@ -261,3 +242,153 @@ def widths(cores: int) -> list[int]:
     while found[-1] > 1:
         found.append(math.ceil(found[-1] / FAN_IN))
     return found
+
+
+#: Part of the table, number of the piece, of how many, the bytes.
+Piece: TypeAlias = tuple[int, int, int, bytes]
+
+_COLUMNS = {"part": "int", "piece": "int", "pieces": "int", "bytes": "binary"}
+PIECES = ", ".join(f"{name} {kind}" for name, kind in _COLUMNS.items())
+_ROWS = 65_536  # to add at once
+_BYTES = 64 * 2**20  # in one batch, either way
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Failure:
+    """An error of ours in a part: it travels like a state, which Spark would not let it."""
+
+    part: int
+    error: OutlyingError
+
+
+@dataclasses.dataclass(frozen=True)
+class Task:
+    """What an executor runs: step(batches, *given), by the version that the driver has.
+
+    Executors need this package: states are values of its classes.
+    """
+
+    step: Callable[..., Iterator[Batch]]
+    given: tuple[Any, ...]
+    version: str = outlying.__version__
+
+    def __call__(self, batches: Iterator[Batch]) -> Iterator[Batch]:
+        """Run the step."""
+        if self.version != outlying.__version__:
+            raise RuntimeError(
+                f"executors have outlying {outlying.__version__}, not {self.version}"
+            )
+        return self.step(batches, *self.given)
+
+
+def fold_part(
+    batches: Iterator[Batch], work: Pass[State], schema: pyarrow.Schema, size: int
+) -> Iterator[Batch]:
+    """Fold one part of the table; one without rows gives nothing."""
+    part = _own_part()
+    folded: list[Any] = []
+    try:
+        for batch in _gathered(batches):
+            state = folded[0] if folded else work.start()
+            folded = [work.add(state, _typed(batch, schema))]
+    except OutlyingError as error:
+        folded = [Failure(part, error)]
+    for one in folded:
+        yield from _as_batches(pieces_of(one, part, size), size)
+
+
+def merge_parts(batches: Iterator[Batch], work: Pass[State], size: int) -> Iterator[Batch]:
+    """Put the states of several parts together, one after the other."""
+    part = _own_part()
+    for one in merged(_rows(batches), work, part):
+        yield from _as_batches(pieces_of(one, part, size), size)
+
+
+def merged(pieces: Iterable[Piece], work: Pass[State], part: int = -1) -> list[Any]:
+    """Return the one state, or failure, of all pieces; nothing without pieces.
+
+    Of several failures that of the first part is kept, whichever came first.
+    """
+    state: list[Any] = []
+    failures: list[Failure] = []
+    for other in _whole(pieces):
+        if isinstance(other, Failure):
+            failures.append(other)
+        elif not failures:
+            try:
+                state = [work.merge(state[0], other) if state else other]
+            except OutlyingError as error:
+                failures.append(Failure(part, error))
+    return [min(failures, key=lambda failure: failure.part)] if failures else state
+
+
+def pieces_of(state: object, part: int, size: int) -> Iterator[Piece]:
+    """Cut a state into pieces of so many bytes."""
+    packed = zlib.compress(pickle.dumps(state, protocol=5), level=1)
+    starts = range(0, len(packed), size)
+    for number, start in enumerate(starts):
+        yield part, number, len(starts), packed[start : start + size]
+
+
+def _whole(pieces: Iterable[Piece]) -> Iterator[Any]:
+    """Put pieces together, in whatever order they come."""
+    waiting: dict[int, dict[int, bytes]] = {}
+    for part, number, count, some in pieces:
+        found = waiting.setdefault(part, {})
+        found[number] = some
+        if len(found) == count:
+            packed = b"".join(found[place] for place in range(count))
+            del waiting[part], found
+            yield pickle.loads(zlib.decompress(packed))  # noqa: S301 (pickled by ourselves)
+
+
+def _own_part() -> int:
+    from pyspark import TaskContext
+
+    context = TaskContext.get()
+    return 0 if context is None else context.partitionId()
+
+
+def _gathered(batches: Iterator[Batch]) -> Iterator[Batch]:
+    """Join small batches: Spark's have 10,000 rows, and each costs a pass some time."""
+    waiting: list[Batch] = []
+    rows = size = 0
+    for batch in batches:
+        if waiting and (rows + batch.num_rows > _ROWS or size + batch.nbytes > _BYTES):
+            yield _joined(waiting)
+            waiting, rows, size = [], 0, 0
+        if batch.num_rows:
+            waiting.append(batch)
+            rows, size = rows + batch.num_rows, size + batch.nbytes
+    if waiting:
+        yield _joined(waiting)
+
+
+def _joined(batches: list[Batch]) -> Batch:
+    import pyarrow
+
+    return pyarrow.Table.from_batches(batches).combine_chunks().to_batches()[0]
+
+
+def _typed(batch: Batch, schema: pyarrow.Schema) -> Batch:
+    """Return a batch with the names and types that were promised; it may have no columns."""
+    import pyarrow
+
+    if not schema.names:
+        return batch.select([])
+    cast = [column.cast(kind) for column, kind in zip(batch.columns, schema.types, strict=True)]
+    return pyarrow.RecordBatch.from_arrays(cast, schema=schema)
+
+
+def _rows(batches: Iterator[Batch]) -> Iterator[Piece]:
+    for batch in batches:
+        yield from zip(*(column.to_pylist() for column in batch.columns), strict=True)
+
+
+def _as_batches(pieces: Iterator[Piece], size: int) -> Iterator[Batch]:
+    import pyarrow
+
+    types = [*[pyarrow.int32()] * 3, pyarrow.binary()]
+    while some := list(itertools.islice(pieces, max(1, _BYTES // size))):
+        columns = map(pyarrow.array, zip(*some, strict=True), types)
+        yield pyarrow.RecordBatch.from_arrays(list(columns), list(_COLUMNS))

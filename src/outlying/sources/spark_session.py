@@ -22,8 +22,8 @@ from threading import Thread
 from typing import Any, TypeVar
 
 from outlying.errors import MissingExtraError, SourceError
-from outlying.sources.faults import translate_errors
 from outlying.sources.passes import Progress
+from outlying.sources.recognise import translate_errors
 
 Result = TypeVar("Result")
 

@@ -11,8 +11,8 @@ import numpy as np
 
 from outlying.errors import SourceError, harmless
 from outlying.sources import excel
+from outlying.sources.copies import InputFile
 from outlying.sources.frames import is_pandas, is_polars
-from outlying.sources.paths import InputFile
 from outlying.sources.recognise import name_of
 
 Columns = Mapping[str, Sequence[Any]]

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from outlying.sources import arrow_arrays as arrays
-from outlying.sources.arrow_types import arrow
+from outlying.sources.arrow_arrays import arrow
 from outlying.table.columns import Mask, Rows
 from outlying.table.row_hash import Hashes, splitmix64
 

@@ -11,12 +11,11 @@ from outlying.derived.calendar import DATES, CalendarFacts
 from outlying.derived.choosing import Facts
 from outlying.derived.keys import MOST_ODD, MOST_REPEATED, KeyFacts
 from outlying.derived.texts import TextFacts
-from outlying.parsing.columns import not_read
-from outlying.parsing.decision import Decision, decide
-from outlying.parsing.reading import Reading
-from outlying.parsing.tally import Tally, declared_kind
+from outlying.parsing.columns import Decision, decide, not_read
+from outlying.parsing.reading import Reading, Tally, declared_kind
 from outlying.sources import arrow_arrays as arrays
-from outlying.sources.arrow_types import Array, Coded, Field, Numbers, arrow, whole
+from outlying.sources.arrow_arrays import Array, Coded, arrow, whole
+from outlying.sources.columns import Field, Numbers
 from outlying.stream.bottom_k import DistinctCounter, RowSketch, estimated_count
 from outlying.table.columns import Column, Floats
 from outlying.table.row_hash import (

@@ -24,7 +24,7 @@ from outlying.method.distribution import Bounds, Distribution
 from outlying.method.profiles import CategoricalProfile, NumericProfile
 from outlying.search.scoring import ContextView
 from outlying.sources import arrow_arrays as arrays
-from outlying.sources.arrow_types import arrow
+from outlying.sources.arrow_arrays import arrow
 from outlying.table.columns import Column, Floats
 from outlying.table.values import Form, Value
 

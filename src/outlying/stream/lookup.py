@@ -11,8 +11,8 @@ import numpy as np
 
 from outlying.errors import RowError
 from outlying.parsing.reading import styles_of
-from outlying.sources.arrow_arrays import of_numbers
-from outlying.sources.arrow_types import Array, Field
+from outlying.sources.arrow_arrays import Array, of_numbers
+from outlying.sources.columns import Field
 from outlying.sources.passes import Batch, Pass
 from outlying.stream.bottom_k import RowSketch
 from outlying.stream.column_facts import ColumnCounts, cells_of, typed_by_all_rows

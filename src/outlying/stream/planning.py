@@ -25,7 +25,7 @@ from outlying.search.cells import Numbers as ModelNumbers
 from outlying.search.evidence import Claims
 from outlying.search.model import Model
 from outlying.search.scoring import Context
-from outlying.sources.arrow_types import Field, Numbers
+from outlying.sources.columns import Field, Numbers
 from outlying.sources.passes import Batch
 from outlying.stream.histograms import (
     MOST_STEPS,

@@ -41,7 +41,7 @@ from outlying.table.targets import ObjectCheck, RowRequest, Target, Targets
 from outlying.table.values import Form
 
 if TYPE_CHECKING:
-    from outlying.sources.arrow_types import Field
+    from outlying.sources.columns import Field
     from outlying.sources.passes import Feeder
 
 _NEEDS_MEMORY = {

@@ -17,8 +17,8 @@ from outlying.derived.texts import TextFacts
 from outlying.errors import InfiniteValueError, SourceError
 from outlying.options import Options
 from outlying.parsing.reading import Reading
-from outlying.sources.arrow_arrays import of_numbers
-from outlying.sources.arrow_types import Field, arrow
+from outlying.sources.arrow_arrays import arrow, of_numbers
+from outlying.sources.columns import Field
 from outlying.stream.bottom_k import estimated_count
 from outlying.stream.column_facts import (
     ColumnCounts,

@@ -16,9 +16,8 @@ import numpy as np
 
 from outlying.options import Options
 from outlying.search.model import MOST_ROWS
-from outlying.sources.arrow_arrays import of_numbers
-from outlying.sources.arrow_types import Field, arrow, form_of, plain_texts
-from outlying.sources.columns import skipped, unique_names
+from outlying.sources.arrow_arrays import arrow, form_of, of_numbers, plain_texts
+from outlying.sources.columns import Field, skipped, unique_names
 from outlying.sources.passes import Batch
 from outlying.stream.bottom_k import RowSketch
 from outlying.stream.column_facts import ColumnCounts

@@ -20,8 +20,7 @@ from outlying.search.cells import Numbers
 from outlying.search.evidence import Evidence
 from outlying.search.model import BATCH, Model
 from outlying.search.standing import Standing
-from outlying.sources.arrow_arrays import of_numbers
-from outlying.sources.arrow_types import arrow
+from outlying.sources.arrow_arrays import arrow, of_numbers
 from outlying.sources.passes import Batch
 from outlying.stream.column_facts import cells_of
 from outlying.stream.planning import ColumnReader, columns_in, numbering

@@ -28,7 +28,7 @@ from outlying.options import Engine
 from outlying.sources import registry
 from outlying.sources.copies import LEAST_ROOM, PrivateCopy, materialize
 from outlying.sources.excel import sheet_names
-from outlying.sources.paths import check_readable
+from outlying.sources.files import check_readable
 from outlying.sources.recognise import REMOTE, are_files, name_of, path_of, scheme_of
 from outlying.table.table import Table
 from outlying.web import LimitError, Limits, SlowError

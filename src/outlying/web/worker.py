@@ -32,7 +32,7 @@ from outlying.options import Options
 from outlying.parsing.columns import as_read
 from outlying.results.detections import Counts, Detection, Flagged
 from outlying.results.findings import Findings
-from outlying.sources.local import TooManyRowsError, collected
+from outlying.sources.passes import TooManyRowsError, collected
 from outlying.table.evidence import naming_columns
 from outlying.table.selection import select_any
 from outlying.table.table import SkippedColumn, SkipReason, Table

@@ -12,9 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from outlying.errors import ColumnError, InfiniteValueError, MissingExtraError, OutlyingError
-from outlying.sources.spark import FAN_IN, connected, widths
+from outlying.sources.spark import FAN_IN, Failure, connected, merged, pieces_of, widths
 from outlying.sources.spark_session import words
-from outlying.sources.spark_tasks import Failure, merged, pieces_of
 from tests.toy_pass import Rows
 
 

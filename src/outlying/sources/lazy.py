@@ -1,7 +1,9 @@
-"""Tables of lakes, Delta Lake and Iceberg, as they are or as they were.
+"""Tables that another library reads as often as it is asked: those of lakes, and queries.
 
-Either is a folder, or a table that its own library has opened from any catalog; Delta Lake tables
-may have an address, too.
+Tables of Delta Lake and Iceberg, as they are or as they were, are folders, or have been opened by
+their own library from any catalog; those of Delta Lake may have an address, too. Queries are lazy
+frames of polars, and tables of Ibis, which is one way to BigQuery, Snowflake, Trino, MySQL, SQL
+Server and many more. They run once for every scan, and compute the columns that are asked for.
 """
 
 from __future__ import annotations
@@ -11,21 +13,49 @@ import datetime as dt
 import functools
 import os
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from outlying.checks import check_flag
-from outlying.errors import MissingExtraError, OptionError, SourceError, not_its_own, shown
-from outlying.sources.faults import first_line, translate_errors
-from outlying.sources.local import BATCH_ROWS, BatchFeeder, collected
-from outlying.sources.passes import Batch
-from outlying.sources.recognise import is_address, is_delta, name_of, path_of
+from outlying.errors import (
+    ColumnError,
+    MissingExtraError,
+    OptionError,
+    SourceError,
+    not_its_own,
+    shown,
+)
+from outlying.sources.databases import explained
+from outlying.sources.duckdb import DuckFeeder
+from outlying.sources.passes import (
+    BATCH_ROWS,
+    Batch,
+    BatchFeeder,
+    Field,
+    LocalFeeder,
+    Shape,
+    collected,
+    shape_of,
+)
+from outlying.sources.recognise import (
+    first_line,
+    is_a,
+    is_address,
+    is_delta,
+    name_of,
+    path_of,
+    translate_errors,
+    unreadable,
+)
 from outlying.table.table import Table
 
 if TYPE_CHECKING:
+    import polars
+    import pyarrow
     from deltalake import DeltaTable
+    from ibis.expr.types import Table as IbisTable
 
 
 def read(data: Any, **options: Any) -> Table:
@@ -33,8 +63,12 @@ def read(data: Any, **options: Any) -> Table:
     return collected(stream(data, **options))
 
 
-def stream(data: Any, snapshot: object = None, **options: Any) -> BatchFeeder:
-    """Feed from a table in the state that it has now, or had; later changes do not matter."""
+def stream(data: Any, snapshot: object = None, **options: Any) -> LocalFeeder:
+    """Feed from a query, or a table as it is now, or was; later changes do not matter."""
+    if hasattr(data, "collect_schema"):
+        return LazyFeeder(data)
+    if is_a("ibis", "Table")(data):
+        return _of_ibis(data)
     wanted = snapshot_of(snapshot)
     return _of_delta(data, wanted) if is_delta(data) else _of_iceberg(data, wanted, **options)
 
@@ -215,3 +249,119 @@ def _snapshot_in(source: str, table: Any, wanted: int | dt.datetime | None) -> i
 def _number_of(path: Path) -> int:
     found = re.match(r"v?(\d{1,18})", path.name)
     return int(found[1]) if found else -1
+
+
+# --- queries of polars and Ibis ------------------------------------------------------------------
+
+_OLDEST = (1, 38)
+
+
+class LazyFeeder(LocalFeeder):
+    """A query of polars, by its streaming engine; it is never collected."""
+
+    frame_library = "polars"
+
+    def __init__(self, frame: polars.LazyFrame) -> None:
+        super().__init__("polars LazyFrame")
+        _check_version()
+        self._frame = frame
+
+    def _inspect(self) -> Shape:
+        import polars
+
+        with translate_errors(self.source, "polars"):
+            schema = self._frame.collect_schema()
+        kinds: dict[str, pyarrow.DataType | str] = {}
+        for name, kind in schema.items():
+            if "\0" in name:
+                raise ColumnError(
+                    f"{self.source}: column {name!r} has a NUL in its name; rename it"
+                )
+            if kind == polars.Object:
+                kinds[name] = "Python objects"
+                continue
+            empty = polars.DataFrame(schema={name: kind}).lazy()
+            kinds[name] = _to_arrow(empty.select(_selected(name, kind)).collect()).schema.types[0]
+        return shape_of(self.source, kinds)
+
+    def _read(self, fields: Sequence[Field]) -> Generator[Batch, None, None]:
+        names = [field.name for field in fields or self.raw_shape.fields[:1]]
+
+        def explain(source: str, error: Exception) -> BaseException:
+            if "conversion from" not in str(error):
+                return unreadable(source, error)
+            return ColumnError(
+                f"{source}: {first_line(error)}, in one of the columns "
+                f"{', '.join(map(repr, names))}; cast it to text or a float, or leave it out"
+            )
+
+        with translate_errors(self.source, "polars", explain=explain):
+            now = self._frame.collect_schema()
+            frame = self._frame.select(_selected(name, now.get(name)) for name in names)
+            batches = frame.collect_batches(
+                chunk_size=BATCH_ROWS, maintain_order=False, engine="streaming"
+            )
+            try:
+                for batch in batches:
+                    yield from _to_arrow(batch).to_batches()
+            finally:
+                del batches  # what ends the query when not all was read
+
+
+def _selected(name: str, kind: Any) -> polars.Expr:
+    """Select a column; whole numbers that Arrow has no type for are cast."""
+    import polars
+    from polars import selectors
+
+    column = selectors.by_name(name).as_expr()  # unlike col, it takes no name for a pattern
+    long = (getattr(polars, name, None) for name in ("Int128", "UInt128"))
+    return column.cast(polars.Int64) if kind in [it for it in long if it is not None] else column
+
+
+def _to_arrow(frame: polars.DataFrame) -> pyarrow.Table:
+    """Turn a frame into Arrow with types that all versions of Arrow know."""
+    import polars
+
+    return frame.to_arrow(compat_level=polars.CompatLevel.oldest())
+
+
+def _check_version() -> None:
+    """Refuse older versions, whose batches just end where the query fails."""
+    import polars
+
+    version = tuple(int(part) for part in polars.__version__.split(".")[:2])
+    if version < _OLDEST:
+        raise SourceError(
+            f"polars {polars.__version__} cannot read a LazyFrame in batches; install polars "
+            f"{_OLDEST[0]}.{_OLDEST[1]} or later, or collect the frame first"
+        )
+
+
+def _of_ibis(table: IbisTable) -> LocalFeeder:
+    import pyarrow as pa
+
+    source = _source_of(table)
+    with translate_errors(source, explain=explained):
+        backend = table.get_backend()
+        if backend.name == "duckdb":  # whose newer versions lack the method that Ibis calls
+            query, connection = table.compile(), backend.con
+            return DuckFeeder(
+                lambda: contextlib.nullcontext(connection.sql(query)), source, list(table.columns)
+            )
+        schema = table.schema().to_pyarrow()
+
+    def batches(names: Sequence[str]) -> Iterator[Batch]:
+        promised = pa.schema([schema.field(name) for name in names])
+        found = table.select(*names).to_pyarrow_batches(chunk_size=BATCH_ROWS)
+        with contextlib.closing(found) as reader:
+            for batch in reader:
+                yield batch.cast(promised)
+
+    return BatchFeeder(source, lambda: schema, batches, explained)
+
+
+def _source_of(table: IbisTable) -> str:
+    """Name a table as its database does; a query has no name."""
+    with contextlib.suppress(Exception):  # whatever a backend makes of it
+        return f"{table.get_backend().name} {table.get_name()}"
+    return "Ibis query"
