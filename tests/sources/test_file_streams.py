@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 
 import outlying
 from outlying.errors import ColumnError, SourceError
-from outlying.sources import passes, read
+from outlying.sources import csv, passes, read
 from outlying.sources.columns import NO_HEADER
 from outlying.sources.passes import Feeder
 from tests.feeding import Collect, Count, rows_of, table_of, types_of
@@ -441,6 +441,27 @@ class TestDelimited:
         )
         assert read(path).notes == told
         assert notes_of(outlying.scan(path)) == told
+
+
+def test_scans_of_a_csv_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In memory its rows are parsed once, as a stream they are scanned three times at most."""
+    rng, scans = np.random.default_rng(1), 0
+    path, rows = tmp_path / "t.csv", 30_000  # more than the header is told by
+    cities, sizes = rng.choice(["Ulm", "Bonn", "Kiel"], rows), rng.normal(50, 9, rows).round(2)
+    lines = [f"{i},{city},{x}" for i, city, x in zip(range(rows), cities, sizes, strict=True)]
+    path.write_text("\n".join(["id,city,size", *lines]))
+    read_rows = csv.CsvFeeder._read
+
+    def counted(*given: Any) -> Any:
+        nonlocal scans
+        scans += 1
+        return read_rows(*given)
+
+    monkeypatch.setattr(csv.CsvFeeder, "_read", counted)
+    outlying.explain(path, where={"id": 17})
+    assert scans == 1
+    outlying.explain(outlying.scan(path), where={"id": 17})
+    assert scans <= 1 + 3
 
 
 def form_of(kind: pa.DataType, column: Any) -> str:

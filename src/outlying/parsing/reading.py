@@ -209,7 +209,9 @@ class Reading:
             some = [plain[place] for place in places.tolist()]
             if isinstance(shape, NumberShape) and self.fits(shape.style):
                 values[places] = read_numbers(some, shape, self.point) * self._factor(shape.style)
-            elif isinstance(shape, DateShape) and self._may_fit(shape):
+            elif isinstance(shape, DateShape) and self.fits(
+                DateStyle(shape.form, shape.orders if shape.has_order else ())
+            ):
                 order: Order = self.order if shape.has_order else "ymd"
                 moments, are_valid = read_moments(some, shape, order)
                 values[places] = np.where(are_valid, moments, np.nan)
@@ -224,9 +226,6 @@ class Reading:
             with contextlib.suppress(ValueError, OverflowError):
                 return number_of(self.form, text) if self.is_of_dates else float(text)
         return np.nan
-
-    def _may_fit(self, shape: DateShape) -> bool:
-        return self.fits(DateStyle(shape.form, shape.orders if shape.has_order else ()))
 
 
 #: A column with more distinct texts that do not fit is one of texts.

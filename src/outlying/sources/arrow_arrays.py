@@ -290,8 +290,11 @@ def numbers(array: Array, form: Form) -> Floats:
     if form in TIMES:
         return microseconds(_moments(as_type(array, standard_type(array.type))))
     if pa.types.is_integer(array.type):
-        values, missing = whole(array)
-        return _with_gaps(values.astype(np.float64), missing)
+        held_as, missing = whole(array)
+        values: Floats = held_as.astype(np.float64)
+        if missing is not None:
+            values[missing] = np.nan
+        return values
     return filled(as_type(array, pa.float64()), math.nan)
 
 
@@ -428,9 +431,3 @@ def _moments(array: Any) -> Any:
     if missing is not None:
         moments[missing] = _NOT_A_TIME
     return moments.view(f"{sort}[{unit}]")
-
-
-def _with_gaps(values: Floats, missing: Mask | None) -> Floats:
-    if missing is not None:
-        values[missing] = np.nan
-    return values

@@ -283,7 +283,8 @@ class Field:
         if self.is_numeric:
             values = self.numbers(array).values + 0.0
             texts = None if self.written is None else self._written(self._categorical(array))
-            exact = types.whole(array)[0] if self.may_be_keys and _has_long(values) else None
+            may_be_long = self.may_be_keys and (np.abs(values) >= LARGEST_EXACT_INTEGER).any()
+            exact = types.whole(array)[0] if may_be_long else None
             return NumericColumn(
                 self.name, self.read_as, frozen(values), written=texts, exact=exact
             )
@@ -320,11 +321,6 @@ class Field:
             ) from None
 
 
-def _has_long(values: Floats) -> bool:
-    """Return whether floating point may not hold all of these whole numbers."""
-    return bool((np.abs(values) >= LARGEST_EXACT_INTEGER).any())
-
-
 # --- tables ---------------------------------------------------------------------------------------
 
 _TOTALS = re.compile(
@@ -340,7 +336,8 @@ def without_totals(table: Table) -> Table:
     if last < _LEAST_SUMMANDS:
         return table
     texts = ((column.name, column.value(last)) for column in table.columns)
-    named = [(name, x) for name, x in texts if isinstance(x, str) and _is_word_for_totals(x)]
+    words = ((name, text) for name, text in texts if isinstance(text, str))
+    named = [(n, text) for n, text in words if _TOTALS.fullmatch(text.strip(" :*").casefold())]
     sums = [column for column in table.columns if _adds_up(column, last)]
     if not named or not sums:
         return table
@@ -349,10 +346,6 @@ def without_totals(table: Table) -> Table:
     note = f"the last row left out, as it holds totals: {named[0][0]} = {named[0][1]!r}, {cells}"
     columns = tuple(column.taken(rows) for column in table.columns)
     return dataclasses.replace(table, columns=columns, rows=last, notes=(*table.notes, note))
-
-
-def _is_word_for_totals(text: str) -> bool:
-    return _TOTALS.fullmatch(text.strip(" :*").casefold()) is not None
 
 
 def _adds_up(column: Column, last: int) -> bool:

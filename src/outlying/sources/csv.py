@@ -26,7 +26,7 @@ from outlying.sources.columns import NO_HEADER, unique_names, without_totals
 from outlying.sources.copies import LONGEST_LINE, InputFile, PrivateFolder
 from outlying.sources.duckdb import literal, selected
 from outlying.sources.files import Files, check_spelling, type_keys
-from outlying.sources.passes import BATCH_ROWS, Batch, Field, LocalFeeder, Shape, collected
+from outlying.sources.passes import Batch, Field, LocalFeeder, Shape, collected
 from outlying.table.selection import MOST_FIELDS
 from outlying.table.table import Table
 from outlying.table.values import is_gap, printable
@@ -182,7 +182,7 @@ class CsvFeeder(LocalFeeder):
         for number, some in enumerate([[file] for file in files] if self.files.keys else [files]):
             rows = _table_of_texts(some, layout, header=header)
             relation = connected.sql(f"SELECT {selected(columns)} FROM {rows}")  # noqa: S608
-            with contextlib.closing(relation.to_arrow_reader(BATCH_ROWS)) as reader:
+            with engine.reader_of(relation) as reader:
                 for batch in reader:
                     yield number, batch
 
@@ -466,4 +466,5 @@ def _table_of_texts(files: Sequence[InputFile], layout: Layout, *, header: bool)
         "auto_detect": "false",
         "header": str(header).lower(),
     }
-    return f"read_csv([{paths}], {engine.settings(settings)})"
+    said = ", ".join(f"{name} = {value}" for name, value in settings.items())
+    return f"read_csv([{paths}], {said})"

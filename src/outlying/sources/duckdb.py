@@ -217,11 +217,6 @@ def literal_path(path: Path) -> str:
     return re.sub(r"[*?\[]", r"[\g<0>]", str(path.absolute()))
 
 
-def settings(given: dict[str, str]) -> str:
-    """Write the settings of a table function as its arguments."""
-    return ", ".join(f"{name} = {value}" for name, value in given.items())
-
-
 def chosen_table(source: str, table: str | None, known: Sequence[str]) -> str:
     """Return the name of the table to read; one of several has to be named."""
     if table is not None:
@@ -433,7 +428,7 @@ def files_of(query: str) -> list[str]:
         raise OptionError(f"--query is {shown(query)}: {said}; allowed: a SELECT, or {_EXAMPLE}")
     if len(tree["statements"]) != 1:
         raise OptionError(f"--query is {shown(query)}: several statements; allowed: one SELECT")
-    named = dict.fromkeys(name for name in _tables(tree) if _is_file_name(name))
+    named = dict.fromkeys(name for name in _tables(tree) if not set("./\\").isdisjoint(name))
     if not named:
         raise OptionError(
             f"--query is {shown(query)}, which names no file; name one in quotes, as in "
@@ -455,10 +450,6 @@ def _tables(node: Any) -> Iterator[str]:
             yield str(node["table_name"])
         for item in node.values():
             yield from _tables(item)
-
-
-def _is_file_name(name: str) -> bool:
-    return "." in name or "/" in name or "\\" in name
 
 
 def result_of(query: str) -> pyarrow.Table:

@@ -220,7 +220,7 @@ def is_hidden(name: str) -> bool:
 
 
 def _suffix(path: Path) -> str | None:
-    return registry.suffix_of(path, registry.STREAMED_SUFFIXES)
+    return registry.suffix_of(path.name, registry.STREAMED_SUFFIXES)
 
 
 def _file(path: Path, root: Path | None = None, source: str = "") -> InputFile:
@@ -347,7 +347,7 @@ def identify(source: str, path: Path) -> tuple[InputFile, registry.Format]:
     readers open as it is.
     """
     check_readable(source, path)
-    suffix = registry.suffix_of(path, registry.SUFFIXES) or ""
+    suffix = registry.suffix_of(path.name, registry.SUFFIXES) or ""
     file = InputFile(source, path, suffix)
     kind = copies.compression_of(head := file.head())
     promised = copies.promised_compression(path.name)

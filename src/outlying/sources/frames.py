@@ -20,7 +20,7 @@ import numpy.typing as npt
 from outlying.errors import SourceError
 from outlying.sources.arrow_arrays import microseconds, of_mask, of_numbers, of_texts
 from outlying.sources.columns import Made, from_arrow, table_of, text_of_any, unique_names
-from outlying.sources.recognise import is_array_or_mapping, name_of
+from outlying.sources.recognise import is_a, is_array_or_mapping, name_of, package_of
 from outlying.sources.registry import SUFFIXES
 from outlying.table.columns import Column, Floats, Mask
 from outlying.table.row_hash import are_long
@@ -36,7 +36,6 @@ _ACCEPTED = (
 )
 _UNUSABLE = {"S": "bytes", "c": "complex numbers", "V": "records"}
 _STREAM = "__arrow_c_stream__"
-_UNITS = {"Y": "D", "M": "D", "W": "D", "h": "s", "m": "s"}  # those that Arrow has not
 
 
 def read(data: Any) -> Table:
@@ -44,16 +43,13 @@ def read(data: Any) -> Table:
     if is_array_or_mapping(data):
         source = "dict of arrays" if isinstance(data, Mapping) else "NumPy array"
         return table_of(source, dict(_in_memory(source, data)))
-    data = data.to_native() if _is_of(data, "narwhals") else data
+    data = data.to_native() if package_of(data) == "narwhals" else data
     source, frame = name_of(data), _frame(data)
-    columns = dict(zip(unique_names(source, _names(frame)), _series(frame), strict=True))
+    given = frame.column_names if hasattr(frame, "column_names") else frame.columns
+    columns = dict(zip(unique_names(source, given), _series(frame), strict=True))
     made = {name: _of_series(series) for name, series in columns.items()}
-    library: FrameLibrary = "polars" if _is_of(data, "polars") else "pandas"
+    library: FrameLibrary = "polars" if package_of(data) == "polars" else "pandas"
     return table_of(source, made, (), library, index=_index(frame, set(columns)))
-
-
-def _is_of(data: object, package: str) -> bool:
-    return type(data).__module__.split(".")[0] == package
 
 
 # --- dataframes ----------------------------------------------------------------------------------
@@ -89,14 +85,7 @@ def is_pandas(data: object) -> bool:
 
 def is_polars(data: object) -> bool:
     """Return whether it is a dataframe of polars that holds its rows."""
-    return _is_of(data, "polars") and type(data).__name__ == "DataFrame"
-
-
-def _names(frame: Any) -> Iterable[object]:
-    names: Iterable[object] = (
-        frame.column_names if hasattr(frame, "column_names") else frame.columns
-    )
-    return names
+    return is_a("polars", "DataFrame")(data)
 
 
 def _series(frame: Any) -> Iterator[Any]:
@@ -116,12 +105,12 @@ def _of_series(series: Any) -> Made | str:
         if dtype.kind == "O" and all(map(is_missing, values.tolist())):
             values = np.full(len(values), None, dtype=object)
         return _of_numpy(values)
-    if _is_of(dtype, "pandas") and type(dtype).__name__ in ("PeriodDtype", "IntervalDtype"):
+    if package_of(dtype) == "pandas" and type(dtype).__name__ in ("PeriodDtype", "IntervalDtype"):
         return array_of(series.tolist())
     try:
         if isinstance(series, (pa.Array, pa.ChunkedArray)):
             array = series
-        elif _is_of(series, "polars"):
+        elif package_of(series) == "polars":
             import polars
 
             array = series.alias("").to_arrow(compat_level=polars.CompatLevel.oldest())
@@ -130,7 +119,7 @@ def _of_series(series: Any) -> Made | str:
     except (pa.ArrowException, TypeError, ValueError, OverflowError, NotImplementedError):
         return _of_values(series)
     except Exception as error:  # a panic of polars is no Exception of Python's, but its errors are
-        if not _is_of(error, "polars"):
+        if package_of(error) != "polars":
             raise
         return _of_values(series)
     return Made(array)
@@ -261,32 +250,13 @@ def _typed(values: npt.NDArray[Any], missing: Mask | None) -> pyarrow.Array:
         gaps = np.zeros(len(values), bool) if missing is None else missing
         return of_texts([None if x else v for v, x in zip(values.tolist(), gaps, strict=True)])
     if kind in "Mm":
-        return _moments(values, missing)
+        gaps = np.isnat(values) if missing is None else np.isnat(values) | missing
+        form: Form = "duration" if kind == "m" else _form_of_moments(values.dtype)
+        return moments(form, np.where(gaps, 0, microseconds(values)), gaps)
     if values.dtype.itemsize > 8:
         with np.errstate(over="ignore"):  # a longer number may be beyond these: it is infinite
             values = values.astype(np.float64)
     return of_numbers(values.astype(values.dtype.newbyteorder("=")), missing)
-
-
-def _moments(values: npt.NDArray[Any], missing: Mask | None) -> pyarrow.Array:
-    import pyarrow as pa
-
-    unit, step = np.datetime_data(values.dtype)
-    gaps = np.isnat(values) if missing is None else np.isnat(values) | missing
-    sort = values.dtype.kind
-    if unit in ("ps", "fs", "as"):
-        counted = microseconds(values)
-        values = np.where(gaps, 0, counted).astype(np.int64).view(f"{sort}8[us]")
-        unit = "us"
-    elif unit in _UNITS or step != 1:
-        unit = _UNITS.get(unit, unit)
-        values = values.astype(f"{sort}8[{unit}]")
-    counts = np.where(gaps, 0, values.view(np.int64))
-    if sort == "M" and unit == "D" and not (np.abs(counts) >= 2**31 - 1).any():
-        return of_numbers(counts.astype(np.int32), gaps).view(pa.date32())
-    if unit == "D":
-        counts, unit = counts * 86_400, "s"
-    return of_numbers(counts, gaps).view(pa.timestamp(unit) if sort == "M" else pa.duration(unit))
 
 
 Kind: TypeAlias = Form | Literal["unusable"]
@@ -312,14 +282,18 @@ def array_of(values: Sequence[object]) -> Made | str:
     known = [value for value, gap in zip(values, missing, strict=True) if not gap]
     kinds = _kinds_in(known)
     if "unusable" in kinds:
-        return _what_is_unusable(known)
+        # of several things the first by name, not the first in a row
+        return min({_described(value) for value in known if _kind_of(value) == "unusable"})
     if kinds == {"integer", "number"}:
         kinds = {"number"}
     if len(kinds) > 1:
         found = ", ".join(sorted({type(value).__name__ for value in known}))
         note = f"mixed values ({found}) taken as texts"
         return Made(_texts(values, missing), note)
-    kind = kinds.pop() if kinds else _kind_of_gaps(values)
+    if not kinds:  # NaN is a missing number, None anything
+        has_numbers = any(isinstance(value, (float, np.floating)) for value in values)
+        kinds = {"number" if has_numbers else "text"}
+    kind = kinds.pop()
     try:
         return _of_kind(kind, values, missing)
     except Exception:  # a class of the user's that is a number by its name only
@@ -371,6 +345,9 @@ def moments(form: Form, counts: Floats, missing: Mask) -> pyarrow.Array:
     """Return dates, times or durations that are counted as microseconds; far ones by seconds."""
     import pyarrow as pa
 
+    days = np.rint(counts / _DAY_US)
+    if form == "date" and not (np.abs(days) >= 2**31 - 1).any():
+        return of_numbers(days.astype(np.int32), missing).view(pa.date32())
     far = bool((np.abs(counts) >= 2.0**63).any())
     unit, step = ("s", 10**6) if far else ("us", 1)
     kinds = {
@@ -378,16 +355,9 @@ def moments(form: Form, counts: Floats, missing: Mask) -> pyarrow.Array:
         "instant": pa.timestamp(unit, "UTC"),
         "duration": pa.duration(unit),
         "time": pa.time64("us"),
-        "date": pa.timestamp(unit) if far else pa.date32(),
+        "date": pa.timestamp(unit),
     }
-    if form == "date" and not far:
-        return of_numbers((counts // _DAY_US).astype(np.int32), missing).view(kinds[form])
-    return of_numbers((counts // step).astype(np.int64), missing).view(kinds[form])
-
-
-def _kind_of_gaps(values: Sequence[object]) -> Kind:
-    """Return what a column without any value would hold: NaN is a missing number, None anything."""
-    return "number" if any(isinstance(value, (float, np.floating)) for value in values) else "text"
+    return of_numbers(np.rint(counts / step).astype(np.int64), missing).view(kinds[form])
 
 
 def _filled(values: Sequence[object], missing: Mask, convert: Any) -> Floats:
@@ -426,15 +396,14 @@ def _kind_of(value: object) -> Kind:
     return "unusable"
 
 
+def _form_of_moments(dtype: np.dtype[Any]) -> Form:
+    return "date" if np.datetime_data(dtype)[0] in _DAYS_ONLY else "datetime"
+
+
 def _zoned(value: object) -> Kind:
     if isinstance(value, np.datetime64):
-        return "date" if np.datetime_data(value.dtype)[0] in _DAYS_ONLY else "datetime"
+        return _form_of_moments(value.dtype)
     return "datetime" if getattr(value, "tzinfo", None) is None else "instant"
-
-
-def _what_is_unusable(known: Iterable[object]) -> str:
-    """Name what cannot be compared: of several things the first by name, not the first in a row."""
-    return min({_described(value) for value in known if _kind_of(value) == "unusable"})
 
 
 def _described(value: object) -> str:

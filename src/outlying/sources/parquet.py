@@ -12,7 +12,7 @@ import dataclasses
 import functools
 from collections import Counter
 from collections.abc import Callable, Generator, Iterator, Sequence
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from outlying.errors import SourceError
@@ -75,7 +75,7 @@ def is_large(address: str) -> bool:
 
 
 def _is_several(address: str) -> bool:
-    return is_several(address, registry.suffix_of(PurePosixPath(path_in(address)), (".parquet",)))
+    return is_several(address, registry.suffix_of(path_in(address), (".parquet",)))
 
 
 def _readable(files: Files) -> Sequence[InputFile]:

@@ -26,7 +26,7 @@ def name_of(data: object) -> str:
     """Name something as its users do: "pandas DataFrame", "pyarrow Table"; a path by itself."""
     if isinstance(data, (str, os.PathLike)):
         return without_secrets(str(getattr(data, "source", os.fsdecode(data))))
-    kind, package = type(data), _package(data)
+    kind, package = type(data), package_of(data)
     return kind.__name__ if package == "builtins" else f"{package} {kind.__name__}"
 
 
@@ -72,12 +72,12 @@ def has_scheme(*schemes: str) -> Test:
 
 def is_a(package: str, name: str) -> Test:
     """Make a test for objects of a class of some package."""
-    return lambda data: type(data).__name__ == name and _package(data) == package
+    return lambda data: type(data).__name__ == name and package_of(data) == package
 
 
 def is_of_spark(data: object) -> bool:
     """Return whether something is a Spark DataFrame, or the address of a table on a cluster."""
-    return scheme_of(data) == "spark" or _package(data) == "pyspark"
+    return scheme_of(data) == "spark" or package_of(data) == "pyspark"
 
 
 def is_connection(data: object) -> bool:
@@ -110,7 +110,7 @@ def is_delta(data: object) -> bool:
 
 def is_iceberg(data: object) -> bool:
     """Return whether something is an Iceberg table: an open one, or a folder with its metadata."""
-    if _package(data) == "pyiceberg":
+    if package_of(data) == "pyiceberg":
         return True
     return _has(data, "metadata") and any(
         (path_of(os.fsdecode(data)) / "metadata").glob("*.metadata.json")  # type: ignore[arg-type]
@@ -141,7 +141,8 @@ def is_pattern(name: str) -> bool:
     return glob.has_magic(name) and not Path(name).exists()
 
 
-def _package(data: object) -> str:
+def package_of(data: object) -> str:
+    """Return the package that the class of something is from."""
     return type(data).__module__.split(".")[0].lstrip("_")
 
 

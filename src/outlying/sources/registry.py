@@ -16,7 +16,7 @@ import os
 import re
 import weakref
 from collections.abc import Iterator
-from pathlib import Path, PurePath
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
 from outlying.checks import check_choice, check_names
@@ -281,9 +281,9 @@ def taken(given: dict[str, Any], takes: tuple[str, ...], source: str) -> dict[st
     return known
 
 
-def suffix_of(path: PurePath, known: tuple[str, ...]) -> str | None:
+def suffix_of(name: str, known: tuple[str, ...]) -> str | None:
     """Return which of the known suffixes the name of a file ends with."""
-    name = path.name.casefold()
+    name = name.rstrip("/").casefold()
     return next((suffix for suffix in known if name.endswith(suffix)), None)
 
 
@@ -336,7 +336,7 @@ def _is_streamed(data: Any) -> bool:
 
 
 def _can_be_streamed(path: Path) -> bool:
-    suffix = suffix_of(path, SUFFIXES)
+    suffix = suffix_of(path.name, SUFFIXES)
     if suffix is not None:
         return suffix in STREAMED_SUFFIXES
     with path.open("rb") as stream:

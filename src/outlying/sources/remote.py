@@ -191,7 +191,7 @@ def _quiet() -> Iterator[None]:
 
 def fetch(address: str) -> Any:
     """Copy a file, or the files of a pattern or folder; those of Parquet stay where they are."""
-    suffix = registry.suffix_of(PurePosixPath(path_in(address)), registry.SUFFIXES)
+    suffix = registry.suffix_of(path_in(address), registry.SUFFIXES)
     if suffix == ".parquet" and _gives_parts(address):
         return address
     if not is_several(address, suffix):
@@ -199,13 +199,10 @@ def fetch(address: str) -> Any:
     if _is_delta(address):
         return lazy.open_delta(address)
     places = expanded(address)
-    kinds = {registry.suffix_of(PurePosixPath(place.path), registry.SUFFIXES) for place in places}
-    if kinds == {".parquet"}:
+    suffixes = [registry.suffix_of(place.path, registry.SUFFIXES) or "" for place in places]
+    if set(suffixes) == {".parquet"}:
         return address
-    return [
-        _copied(place, registry.suffix_of(PurePosixPath(place.path), registry.SUFFIXES) or "")
-        for place in places
-    ]
+    return [_copied(place, end) for place, end in zip(places, suffixes, strict=True)]
 
 
 def _gives_parts(address: str) -> bool:
@@ -274,7 +271,7 @@ def _is_part_of_table(root: str, path: str) -> bool:
     if path == root:
         return True
     below = PurePosixPath(path.removeprefix(root))
-    is_known = registry.suffix_of(below, registry.STREAMED_SUFFIXES) is not None
+    is_known = registry.suffix_of(path, registry.STREAMED_SUFFIXES) is not None
     return is_known and not any(map(is_hidden, below.parts))
 
 

@@ -85,7 +85,7 @@ def _reader(read: Any, what: str) -> tuple[Callable[[], Any], bool]:
     """
     path = PurePosixPath(what)
     bare = path.with_suffix("") if path.suffix in _PACKED else path
-    known = suffix_of(bare, SUFFIXES)
+    known = suffix_of(bare.name, SUFFIXES)
     form = _OWN.get(bare.suffix.lower()) if known is None else format_of(known).name.lower()
     if form == "csv":
         separator = "\t" if known == ".tsv" else ","

@@ -113,7 +113,7 @@ class Sourcing:
         with contextlib.suppress(OSError, ValueError):
             with path.open("rb") as stream:
                 head = stream.read(_HEAD)
-            suffix = registry.suffix_of(path, registry.SUFFIXES)
+            suffix = registry.suffix_of(path.name, registry.SUFFIXES)
             named = None if suffix is None else registry.format_of(suffix)
             kinds = [item for item in (named, registry.format_by_content(head)) if item is not None]
             found = tuple(dict.fromkeys(option for item in kinds for option in item.takes))
@@ -231,7 +231,7 @@ async def _written(chunks: AsyncIterator[bytes], name: str, folder: Path) -> Pat
 
     Of its own name, only a known ending is left.
     """
-    path = new_path(folder, registry.suffix_of(Path(name), registry.SUFFIXES) or "")
+    path = new_path(folder, registry.suffix_of(name, registry.SUFFIXES) or "")
     try:
         with path.open("xb") as stream:
             path.chmod(0o600)
