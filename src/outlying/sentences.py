@@ -146,7 +146,8 @@ NOT_COMPARED_BY = (
     "{column} is named as entity or time, but takes no part: rows were not compared by it."
 )
 NO_PAST_OF_STREAMS = (
-    "Rows were not compared with earlier and later ones: that needs the whole table in memory."
+    "Rows were not compared with earlier and later ones: for that a stream holds at most {count} "
+    "cells; name fewer columns, or read the table into memory."
 )
 ONE_RELATION = "One relation between columns was used: {relations}."
 RELATIONS = "{count} relations between columns were used: {relations}."

@@ -540,10 +540,36 @@ def test_numbers_of_rows_are_known_in_the_first_pass(
     assert ("nr" in found.population.columns) == is_broken
 
 
-def test_a_past_that_a_stream_does_not_have_is_said(tmp_path: Path) -> None:
-    """Rows in the order of time are compared in memory only, and never silently not."""
-    celsius = np.random.default_rng(3).normal(15, 2, ROWS).round(1)
-    when = pd.date_range("2024-03-01", periods=ROWS, freq="min")
-    pd.DataFrame({"when": when, "celsius": celsius}).to_parquet(tmp_path / "part.parquet")
-    found = outlying.explain(tmp_path, where={"when": when[7].to_pydatetime()}, time="when")
+def sensors(path: Path, rows: int) -> dict[str, Any]:
+    """Write readings of eight sensors, in no order, one of which jumps; return where it is."""
+    rng = np.random.default_rng(3)
+    own, hour = np.repeat(np.arange(8), rows // 8), np.tile(np.arange(rows // 8), 8)
+    walk = rng.normal(0, 0.2, (8, rows // 8)).cumsum(axis=1).ravel()
+    celsius = np.round(15 + 3 * rng.normal(size=8)[own] + walk, 2)
+    celsius[300] += 3
+    when = pd.Timestamp("2024-03-01") + pd.to_timedelta(hour, unit="h")
+    table = pd.DataFrame({"sensor": [f"s{code}" for code in own], "when": when, "celsius": celsius})
+    table.sample(frac=1, random_state=1).to_parquet(path / "part.parquet")
+    return {"sensor": f"s{own[300]}", "when": when[300].to_pydatetime()}
+
+
+def test_rows_of_a_stream_are_compared_with_their_past(tmp_path: Path, few_drawn: int) -> None:
+    """As those in memory are, though the model is made of a part of them."""
+    where = sensors(tmp_path, 4 * few_drawn)
+    told = [
+        outlying.explain(source, where=where, entity="sensor", time="when").stories[0].headline
+        for source in (tmp_path, pd.read_parquet(tmp_path))
+    ]
+    assert [item.column for item in told] == ["celsius", "celsius"]
+    assert told[0].given == told[1].given == ("sensor", "when")
+    assert told[0].said == told[1].said
+
+
+def test_a_past_that_a_stream_does_not_have_is_said(
+    tmp_path: Path, few_drawn: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rows in the order of time are compared where all can be held, and never silently not."""
+    where = sensors(tmp_path, 2 * few_drawn)
+    monkeypatch.setattr("outlying.stream.population.MOST_PAST", 6 * few_drawn - 1)
+    found = outlying.explain(tmp_path, where=where, time="when")
     assert any("not compared with earlier and later ones" in note for note in found.notes)

@@ -108,9 +108,6 @@ def _not_compared_by(searched: Searched, options: Options) -> list[str]:
     """Say by which columns rows could not be compared in time, though that was asked for."""
     used = {column.name for column in searched.selection.columns}
     unused = [printable(name, 40) for name in options.panel if name not in used]
-    has_past = any(isinstance(item, OwnPast) for item in _origins(searched.selection))
-    if options.panel and not unused and searched.is_streamed and not has_past:
-        return [say.NO_PAST_OF_STREAMS]
     return [say.NOT_COMPARED_BY.format(column=name) for name in unused]
 
 

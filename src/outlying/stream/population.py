@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
+from outlying import sentences as say
 from outlying.errors import OptionError, RowError, SourceError
 from outlying.options import Options
 from outlying.parallel import usable_workers
@@ -31,7 +32,13 @@ from outlying.stream.lookup import (
     with_found_rows,
 )
 from outlying.stream.profile import Profile, finish
-from outlying.stream.profile_pass import EvidencePass, ProfilePass, ProfileState, fields_of
+from outlying.stream.profile_pass import (
+    EvidencePass,
+    PastPass,
+    ProfilePass,
+    ProfileState,
+    fields_of,
+)
 from outlying.stream.score_pass import Ranked, ScorePass
 from outlying.stream.verify_pass import SampledTarget, VerifyRun, check_rows
 from outlying.table.columns import Column, Derivation, infinities_note
@@ -44,6 +51,8 @@ if TYPE_CHECKING:
     from outlying.sources.columns import Field
     from outlying.sources.passes import Feeder
 
+#: Cells of all rows that are held to compare rows with their past.
+MOST_PAST = 2**24
 _NEEDS_MEMORY = {
     "exact": (False, "exact=True searches all rows"),
     "paper": (None, 'preset="paper" visits all contexts'),
@@ -111,10 +120,23 @@ class StreamedPopulation:
                 seen = self.feeder.fold(plan, plan.columns, None, workers)
             profile = plan.finish(seen, profile)
             not_empty(profile.selection)
-            profile = profile.with_relations(self.options)
+            profile = self._with_past(profile.with_relations(self.options), workers)
         else:
             self._memory = MemoryPopulation(profile.table, self.options, is_of_stream=True)
         self._profile = profile
+
+    def _with_past(self, profile: Profile, workers: int | None) -> Profile:
+        """Find what the past of rows says, where a panel is named and all rows can be held."""
+        names, options = {column.name for column in profile.used}, self.options
+        is_off = not options.derive or None in (options.entity, options.time)
+        if is_off or not options.panel or not names.issuperset(options.panel):
+            return profile
+        if profile.rows * len(names) > MOST_PAST:
+            return profile.with_notes([say.NO_PAST_OF_STREAMS.format(count=f"{MOST_PAST:,}")])
+        plan = PastPass(tuple(field for field in profile.fields if field.name in names))
+        rows = self.feeder.fold(plan, plan.columns, None, workers)
+        check_rows(self.feeder.source, profile.rows, sum(map(len, rows)), "when all were held")
+        return profile.with_past(plan, rows, self.options)
 
     def _found(
         self,

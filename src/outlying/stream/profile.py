@@ -11,7 +11,7 @@ import numpy as np
 
 from outlying.derived.calendar import DATES, CalendarFacts
 from outlying.derived.choosing import Facts, chosen, joined, with_parts
-from outlying.derived.finding import find_relations
+from outlying.derived.finding import find_relations, past_of
 from outlying.derived.keys import KeyFacts
 from outlying.derived.texts import TextFacts
 from outlying.errors import InfiniteValueError, SourceError
@@ -25,7 +25,7 @@ from outlying.stream.column_facts import (
     ColumnFacts,
     typed_by_all_rows,
 )
-from outlying.stream.profile_pass import ProfilePass, ProfileState
+from outlying.stream.profile_pass import PastPass, ProfilePass, ProfileState
 from outlying.table.columns import Column, Derivation, infinities_note
 from outlying.table.evidence import Copy, row_numbers
 from outlying.table.sampling import systematic_sample
@@ -102,6 +102,12 @@ class Profile:
         """Add the relations between columns that take part, as the rows drawn show them."""
         rows = np.arange(self.drawn)
         found = find_relations(self.selection.columns, self.table.names, options, rows)
+        return dataclasses.replace(self, derivations=(*self.derivations, *found))
+
+    def with_past(self, plan: PastPass, rows: Sequence[pyarrow.Table], options: Options) -> Profile:
+        """Add what the past of rows says of them, given all of them."""
+        columns = _columns(plan.fields, rows)
+        found = past_of(columns, self.table.names, options, self.derivations)
         return dataclasses.replace(self, derivations=(*self.derivations, *found))
 
     def derived(self, derivation: Derivation) -> Column:

@@ -157,6 +157,31 @@ def copied(fields: Sequence[Field], arrays: Mapping[str, Any], places: Rows) -> 
     return arrow().table(taken | texts)
 
 
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class PastPass:
+    """All rows of some columns, which are held while it is found out what their past says."""
+
+    fields: tuple[Field, ...]
+
+    @property
+    def columns(self) -> list[str]:
+        """The columns to be read."""
+        return [field.name for field in self.fields]
+
+    def start(self) -> list[pyarrow.Table]:
+        """Return no rows."""
+        return []
+
+    def add(self, state: list[pyarrow.Table], batch: Batch) -> list[pyarrow.Table]:
+        """Take in a batch of rows."""
+        rows = np.arange(batch.num_rows)
+        return [*state, copied(self.fields, takeable(batch, self.fields), rows)]
+
+    def merge(self, state: list[pyarrow.Table], other: list[pyarrow.Table]) -> list[pyarrow.Table]:
+        """Put the rows of two parts of the table together."""
+        return state + other
+
+
 @dataclasses.dataclass(slots=True)
 class EvidenceState:
     """What was seen of some rows."""
