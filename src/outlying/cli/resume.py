@@ -212,20 +212,17 @@ def check_complete(path: Path, head: Mapping[str, Any]) -> None:
 
 def _whole_lines(path: Path) -> Iterator[tuple[dict[str, Any], int]]:
     """Yield each whole line with the place where it ends; a torn last one is left out."""
+    try:
+        stream = path.open("rb")
+    except OSError as error:
+        raise OutputError(f"cannot read {path}: {error.strerror}") from None
     end = 0
-    with _reading(path) as stream:
+    with stream:
         for number, raw in enumerate(stream, start=1):
             if not raw.endswith(b"\n"):
                 return
             end += len(raw)
             yield _parsed(raw, path, number), end
-
-
-def _reading(path: Path) -> io.BufferedReader:
-    try:
-        return path.open("rb")
-    except OSError as error:
-        raise OutputError(f"cannot read {path}: {error.strerror}") from None
 
 
 def _parsed(raw: bytes, path: Path, number: int) -> dict[str, Any]:

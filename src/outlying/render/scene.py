@@ -124,26 +124,37 @@ def _breaks(axis: Axis) -> list[Shape]:
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
-class DensityChart:
-    """A number among the numbers of its group, and among all."""
-
-    kind: ClassVar = "density"
+class _Marked:
+    """What marks the row on an axis."""
 
     name: str
     axis: Axis
-    inside: Line
-    overall: Line | None  # None where the group is the whole table
-    typical: tuple[tuple[float, float], ...]
-    typical_text: str
     mark: float
     mark_text: str
-    window: tuple[float, float] | None = None  # where the row is alone, or nearly, if that is wide
-    window_text: str = ""
 
     @property
     def mark_place(self) -> float:
         """Where the row is."""
         return self.axis.place(self.mark)
+
+    @property
+    def label(self) -> str:
+        """What stands along the axis."""
+        return self.name
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class DensityChart(_Marked):
+    """A number among the numbers of its group, and among all."""
+
+    kind: ClassVar = "density"
+
+    inside: Line
+    overall: Line | None  # None where the group is the whole table
+    typical: tuple[tuple[float, float], ...]
+    typical_text: str
+    window: tuple[float, float] | None = None  # where the row is alone, or nearly, if that is wide
+    window_text: str = ""
 
     @property
     def label(self) -> str:
@@ -251,30 +262,16 @@ class CdfChart:
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
-class NumericStrip:
+class NumericStrip(_Marked):
     """A condition on a number: the attribute over the whole table, the interval, the object."""
 
     kind: ClassVar = "strip"
 
     text: str
-    name: str
-    axis: Axis
     line: Line
     kept: Line  # the part of it that the condition keeps
     interval: tuple[float, float]
     interval_text: str
-    mark: float
-    mark_text: str
-
-    @property
-    def mark_place(self) -> float:
-        """Where the row is."""
-        return self.axis.place(self.mark)
-
-    @property
-    def label(self) -> str:
-        """What stands along the axis."""
-        return self.name
 
     @property
     def shapes(self) -> list[Shape]:
