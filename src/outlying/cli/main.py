@@ -15,6 +15,7 @@ from click.shell_completion import get_completion_class
 import outlying
 from outlying import loading
 from outlying import sentences as say
+from outlying.cli.agents import mcp, skill
 from outlying.cli.commands import detect, explain
 from outlying.cli.compare import compare
 from outlying.cli.gate import fit
@@ -172,5 +173,5 @@ def completion(shell: str) -> None:
     click.echo(kind(cli, {}, "outlying", "_OUTLYING_COMPLETE").source())
 
 
-for _command in (detect, explain, serve, demo, compare, fit, completion):
+for _command in (detect, explain, serve, demo, compare, fit, skill, mcp, completion):
     cli.add_command(_command)
