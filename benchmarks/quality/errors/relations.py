@@ -5,7 +5,7 @@
 - lines: one of two numbers on a line, so many residual deviations off.
 - dependencies: a city that is not that of its zip code.
 - panels: sensors that are read every hour; a jump inside of the usual range, a stuck one, a
-  night value at noon.
+  night value at noon; an odometer that shows less than before.
 - entities: an amount that is six times that of its account, of so many rows each.
 
 Even numbers are for choosing, odd ones for reporting.
@@ -183,6 +183,27 @@ def _stuck(rng: Rng) -> _Made:
     return table, {int(run[STUCK // 2]): ["celsius"]}
 
 
+def _meter(rng: Rng) -> _Made:
+    """Return fillings of vehicles; an odometer goes back by less than it usually moves."""
+    vehicles, fillings = 40, 50
+    own = np.repeat(np.arange(vehicles), fillings)
+    days = [np.sort(rng.choice(700, fillings, replace=False)) for _ in range(vehicles)]
+    driven = np.round(rng.gamma(1.2, 250, (vehicles, fillings))).cumsum(axis=1)
+    shown = (rng.integers(0, 120_000, vehicles)[:, None] + driven).ravel()
+    row = int(rng.integers(vehicles)) * fillings + int(rng.integers(3, fillings - 3))
+    shown[row] = shown[row - 1] - int(rng.integers(20, 100))
+    when = np.datetime64("2023-01-01") + np.concatenate(days).astype("timedelta64[D]")
+    order = rng.permutation(ROWS)
+    table = {
+        "vehicle": np.array([f"V{code:02d}" for code in own], dtype=object),
+        "filled": when.astype("datetime64[us]"),
+        "odometer": shown,
+        "litres": np.round(rng.normal(45, 9, ROWS), 1),
+    }
+    place = int(np.flatnonzero(order == row)[0])
+    return {name: column[order] for name, column in table.items()}, {place: ["odometer"]}
+
+
 def _entities(members: int) -> Callable[[Rng], _Made]:
     def made(rng: Rng) -> _Made:
         accounts = ROWS // members
@@ -217,5 +238,6 @@ KINDS: dict[str, Callable[[Rng], _Made]] = {
     "jump of a sensor": _jump,
     "stuck sensor": _stuck,
     "night value at noon": _night,
+    "meter that goes back": _meter,
     **{f"6 times its account, {count} rows": _entities(count) for count in MEMBERS},
 }

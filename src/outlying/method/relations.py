@@ -185,7 +185,8 @@ class Term:
         if self.categories:
             return np.asarray(values[:, None] == np.arange(self.categories), dtype=np.float64)
         own = self._scaled(values)
-        return np.column_stack([own, *(np.maximum(0.0, own - knot) for knot in self.knots)])
+        bent = (np.maximum(0.0, own - knot) for knot in self.knots)
+        return np.asarray(np.column_stack([own, *bent]), dtype=np.float64)
 
     def share(self, values: Values, weights: Floats) -> Floats:
         """Return what its columns of the design matrix add up to, given their weights.
