@@ -30,6 +30,7 @@ FLOORS: list[set[str]] = [
     {"fitted"},
     {"api"},
     {"detect", "sklearn"},
+    {"gate"},
     {"web"},
     {"cli"},
     {"__main__"},

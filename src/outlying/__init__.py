@@ -17,6 +17,7 @@ from outlying.errors import (
     SourceError,
     WorkerError,
 )
+from outlying.gate.check import Check, check
 from outlying.options import Options
 from outlying.render.predicates import as_code
 from outlying.results.detections import Detection, Flagged
@@ -30,6 +31,7 @@ from outlying.table.table import Condition, SkippedColumn
 __version__ = "0.1.0"
 
 __all__ = [
+    "Check",
     "ColumnError",
     "Condition",
     "Detection",
@@ -56,6 +58,7 @@ __all__ = [
     "__version__",
     "annotate",
     "as_code",
+    "check",
     "detect",
     "explain",
     "explain_many",

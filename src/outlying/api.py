@@ -113,6 +113,13 @@ class Explainer:
         self._population = _open_population(data, engine, against, own, given)
         self.options = self._population.options
 
+    @classmethod
+    def of_population(cls, population: Population) -> Explainer:
+        """Return an Explainer of a population that is there."""
+        explainer = cls.__new__(cls)
+        explainer._population, explainer.options = population, population.options
+        return explainer
+
     @property
     def table(self) -> Table:
         """The table; of a stream its columns only, without rows."""

@@ -3,7 +3,8 @@
 OutlyingError
 ├── OptionError         an option has a value that is not allowed
 ├── SourceError         a file or object that cannot be read as a table
-│   └── InfiniteValueError   a numeric column holds an infinite value
+│   ├── InfiniteValueError   a numeric column holds an infinite value
+│   └── NoRowsError          a table has columns, but no rows
 ├── ColumnError         a column that is unknown, doubled or unusable
 ├── RowError            the row asked for does not exist, or is not the only one
 ├── ObjectError         a new object that does not fit the columns of the table
@@ -150,6 +151,10 @@ def not_allowed(name: str, value: object, allowed: str) -> OptionError:
 
 class SourceError(OutlyingError):
     """A file or an object in memory cannot be read as a table."""
+
+
+class NoRowsError(SourceError):
+    """A table has columns, but no rows."""
 
 
 class InfiniteValueError(SourceError):

@@ -18,7 +18,7 @@ from outlying import sentences as say
 from outlying.cli.agents import mcp, skill
 from outlying.cli.commands import detect, explain
 from outlying.cli.compare import compare
-from outlying.cli.gate import fit
+from outlying.cli.gate import accept, check, fit
 from outlying.cli.serve import demo, serve
 from outlying.cli.terminal import (
     leave_output,
@@ -97,8 +97,10 @@ def main() -> None:
     try:
         with stopped_by_signals() as signals:
             loading.finish()
-            cli.main(standalone_mode=False)
+            code = cli.main(standalone_mode=False)
         sys.stdout.flush()  # what cannot be written is said while it can be said
+        if code:
+            sys.exit(code)
     except outlying.OutlyingError as error:
         _fail(click.ClickException(error.shell_message()))
     except click.ClickException as error:
@@ -173,5 +175,5 @@ def completion(shell: str) -> None:
     click.echo(kind(cli, {}, "outlying", "_OUTLYING_COMPLETE").source())
 
 
-for _command in (detect, explain, serve, demo, compare, fit, skill, mcp, completion):
+for _command in (detect, explain, serve, demo, compare, check, fit, accept, skill, mcp, completion):
     cli.add_command(_command)

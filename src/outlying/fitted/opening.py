@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from outlying.errors import OptionError
 from outlying.fitted.file import Fitted, is_model
-from outlying.fitted.newcomers import KeptPopulation, NewPopulation
+from outlying.fitted.newcomers import KeptPopulation as KeptPopulation
+from outlying.fitted.newcomers import NewPopulation as NewPopulation
 from outlying.fitted.reading import NewTable, read_as
 from outlying.fitted.withheld import Withheld
 from outlying.options import Options

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from outlying.errors import ColumnError, SourceError, shown
+from outlying.errors import ColumnError, NoRowsError, SourceError, shown
 from outlying.options import ColumnType
 from outlying.parallel import thread_map, usable_workers
 from outlying.parsing.plain import TEXT, PlainTally, decide
@@ -85,7 +85,7 @@ def table_of(
         raise SourceError(f"{source}: no column can be used: {reasons}")
     rows = len(usable[0])
     if rows == 0:
-        raise SourceError(f"{source}: there are no rows, only column names")
+        raise NoRowsError(f"{source}: there are no rows, only column names")
     said = [f"column {column.name!r}: {note}" for column, note in read if note is not None]
     named = tuple(column.name for column in index)
     return Table((*index, *usable), rows, source, unused, (*notes, *said), frame_library, named)

@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from outlying.errors import ColumnError
+from outlying.errors import ColumnError, NoRowsError
 from outlying.parsing.plain import TIMES, type_texts
 from outlying.sources.columns import Made, is_of_texts, table_of
 from outlying.sources.copies import InputFile
@@ -28,7 +28,7 @@ def read(file: InputFile) -> Table:
     rows = _objects(file, list(_values(file, _text(file))))
     keys = dict.fromkeys(key for row in rows for key in row)
     if not rows:
-        raise file.error("there are no rows, only an empty array")
+        raise NoRowsError(f"{file.source}: there are no rows, only an empty array")
     columns = {key: array_of([row.get(key) for row in rows]) for key in keys}
     return table_of(file.source, _typed(columns))
 

@@ -14,7 +14,7 @@ from outlying.derived.choosing import Facts, chosen, joined, with_parts
 from outlying.derived.finding import find_relations, past_of
 from outlying.derived.keys import KeyFacts
 from outlying.derived.texts import TextFacts
-from outlying.errors import InfiniteValueError, SourceError
+from outlying.errors import InfiniteValueError, NoRowsError
 from outlying.options import Options
 from outlying.parsing.reading import Reading
 from outlying.sources.arrow_arrays import arrow, of_numbers
@@ -270,7 +270,7 @@ def _derivations(
 
 def _refuse(plan: ProfilePass, state: ProfileState, source: str) -> None:
     if state.rows == 0:
-        raise SourceError(f"{source}: there are no rows, only column names")
+        raise NoRowsError(f"{source}: there are no rows, only column names")
     for field in plan.fields:
         if state.counts[field.name].infinite and plan.options.infinite == "error":
             raise InfiniteValueError(field.name, None, "in some row")

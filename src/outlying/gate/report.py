@@ -1,0 +1,129 @@
+"""The verdict of a check for those who read it: people, CI servers, pages of jobs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from xml.sax.saxutils import escape, quoteattr
+
+from outlying.errors import harmless
+from outlying.gate.check import Check
+from outlying.render.tables import Columns, markdown
+from outlying.results.detections import Flagged
+from outlying.table.values import printable
+
+#: So many rows are told; the JSON result holds all.
+MOST_TOLD = 50
+
+
+def text(check: Check, *, quiet: bool = False) -> str:
+    """Return the verdict as text: the summary, then what was found; with `quiet` the first only."""
+    lines = [check.summary]
+    if not quiet:
+        lines += [f"  {_place(item)}: {_said(item)}" for item in check.rows[:MOST_TOLD]]
+        lines += [f"  {told}" for told in _others(check)]
+        lines += [f"  warning: {told}" for told in _warnings(check)]
+        lines += [f"  - {note}" for note in check.notes if check.verdict != "clean"]
+    return "\n".join(map(harmless, lines))
+
+
+def _place(item: Flagged) -> str:
+    named = f" ({item.name})" if item.name else ""
+    return f"row {item.row + 1:,}{named}" if item.row is not None else f"the row{named}"
+
+
+def _said(item: Flagged) -> str:
+    return "marked; nothing in it is odd" if item.reason is None else item.reason.sentence
+
+
+def _others(check: Check) -> Iterator[str]:
+    more = check.exceptional - len(check.rows[:MOST_TOLD])
+    if more > 0:
+        yield f"and {more:,} more"
+
+
+def _warnings(check: Check) -> list[str]:
+    return [*map(str, check.drifts), *check.warnings]
+
+
+def table(check: Check) -> str:
+    """Return the verdict as Markdown, for the page of a job."""
+    sign = {"clean": "✅", "warning": "⚠️", "findings": "❌", "cannot judge": "❓"}[check.verdict]
+    parts = [f"**{sign} {_plain(check.summary)}**"]
+    items = check.rows[:MOST_TOLD]
+    if items:
+        columns: Columns = {
+            "row": [_place(item).removeprefix("row ") for item in items],
+            "column": [item.reason and item.reason.column for item in items],
+            "value": [item.reason and item.reason.value for item in items],
+            "why": [_said(item) for item in items],
+        }
+        parts.append(markdown(columns))
+    parts += map(_plain, _others(check))
+    warnings = [f"- {_plain(told)}" for told in _warnings(check)]
+    return "\n\n".join([*parts, *(["\n".join(warnings)] if warnings else [])])
+
+
+def _plain(said: str) -> str:
+    """Return text that Markdown shows as it is."""
+    for char in "\\|<>`*_[]":
+        said = said.replace(char, f"\\{char}")
+    return harmless(said)
+
+
+def junit(check: Check) -> str:
+    """Return the verdict as JUnit XML: a test case for the whole, and one for each odd row."""
+    head = f'<testcase classname="outlying" name={_attribute(check.source)}>'
+    if check.verdict == "cannot judge":
+        inner = f"<error message={_attribute(check.summary)}/>"
+    elif check.verdict == "findings":
+        inner = f"<failure message={_attribute(check.summary)}/>"
+    else:
+        inner = ""
+    said = "\n".join(_warnings(check))
+    inner += f"<system-out>{escape(_valid(said))}</system-out>" if said else ""
+    cases = [f"{head}{inner}</testcase>"]
+    if check.verdict == "findings":
+        cases += map(_case, check.rows[:MOST_TOLD])
+    failures = sum("<failure" in case for case in cases)
+    errors = int(check.verdict == "cannot judge")
+    counts = f'tests="{len(cases)}" failures="{failures}" errors="{errors}"'
+    body = "\n".join(cases)
+    suite = f'<testsuite name="outlying" {counts}>\n{body}\n</testsuite>'
+    return f'<?xml version="1.0" encoding="UTF-8"?>\n<testsuites {counts}>\n{suite}\n</testsuites>'
+
+
+def _case(item: Flagged) -> str:
+    failure = f"<failure message={_attribute(_said(item))}/>"
+    return f'<testcase classname="outlying" name={_attribute(_place(item))}>{failure}</testcase>'
+
+
+def _attribute(said: str) -> str:
+    return quoteattr(_valid(said))
+
+
+def _valid(said: str) -> str:
+    """Return text without characters that XML has not."""
+    return "\n".join(map(harmless, said.split("\n"))).encode("utf-8", "backslashreplace").decode()
+
+
+def github(check: Check) -> str:
+    """Return the verdict as annotations of GitHub's workflows."""
+    if check.verdict in ("findings", "cannot judge"):
+        lines = [_annotation("error", check.source, check.summary)]
+        lines += [
+            _annotation("error", check.source, f"{_place(item)}: {_said(item)}")
+            for item in check.rows[:MOST_TOLD]
+        ]
+    else:
+        lines = [_annotation("notice", check.source, check.summary)]
+    return "\n".join(
+        [*lines, *(_annotation("warning", check.source, told) for told in _warnings(check))]
+    )
+
+
+def _annotation(kind: str, source: str, said: str) -> str:
+    title = printable(source, 80)
+    for char, code in (("%", "%25"), ("\r", "%0D"), ("\n", "%0A"), (":", "%3A"), (",", "%2C")):
+        title = title.replace(char, code)
+    message = harmless(said).replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+    return f"::{kind} title=outlying {title}::{message}"
