@@ -107,7 +107,7 @@ class RowSketch:
     def rows(self) -> pyarrow.Table:
         """Return the distinct rows by ascending hashes; there must be one."""
         self._settle()
-        return _joined(self._stored).take(arrays.of_numbers(self._places))
+        return joined_rows(self._stored).take(arrays.of_numbers(self._places))
 
     def add(self, hashes: Hashes, rows: Callable[[Rows], pyarrow.Table]) -> None:
         """Take in rows by their hashes; `rows` returns those at some places, where they are new."""
@@ -132,7 +132,7 @@ class RowSketch:
         self._take_in(
             other._hashes,
             other._copies,
-            lambda new: _joined(other._stored).take(arrays.of_numbers(stored[new])),
+            lambda new: joined_rows(other._stored).take(arrays.of_numbers(stored[new])),
         )
 
     def _near(self, hashes: Hashes) -> Rows:
@@ -185,7 +185,8 @@ class RowSketch:
         return self.__dict__
 
 
-def _joined(tables: Iterable[pyarrow.Table]) -> pyarrow.Table:
+def joined_rows(tables: Iterable[pyarrow.Table]) -> pyarrow.Table:
+    """Put rows together, in one piece."""
     return arrow().concat_tables(tables, promote_options="permissive").combine_chunks()
 
 

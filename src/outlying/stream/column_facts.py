@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -25,10 +27,14 @@ from outlying.table.row_hash import (
     are_long,
     float_hashes,
     integer_hashes,
+    salted_sums,
     splitmix64,
 )
 from outlying.table.selection import MOST_TEXTS
 from outlying.table.values import LARGEST_EXACT_INTEGER, TRAILING_ZERO, are_keys
+
+if TYPE_CHECKING:
+    import pyarrow
 
 #: More keys than this are not counted; nor are numbers of which more than this occur twice.
 MOST_KEYS = MOST_TEXTS
@@ -294,6 +300,13 @@ def cells_of(field: Field, array: Array) -> Cells:
         return _number_cells(field, field.numbers(array), array)
     coded = field.coded(array, are_distinct=False)
     return Cells(field.name, _label_hashes(field, coded), coded.codes)
+
+
+def hashes_of_rows(fields: Sequence[Field], table: pyarrow.Table) -> Hashes:
+    """Return the row hashes of some rows in memory."""
+    arrays = (table.column(field.name).combine_chunks() for field in fields)
+    cells = (cells_of(field, array) for field, array in zip(fields, arrays, strict=True))
+    return splitmix64(salted_sums(cells, len(table)))
 
 
 def _number_cells(field: Field, found: Numbers, array: Array) -> Cells:

@@ -15,7 +15,7 @@ from outlying.sources.arrow_arrays import Array, of_numbers
 from outlying.sources.columns import Field
 from outlying.sources.passes import Batch, Pass
 from outlying.stream.bottom_k import RowSketch
-from outlying.stream.column_facts import ColumnCounts, cells_of, typed_by_all_rows
+from outlying.stream.column_facts import ColumnCounts, cells_of, hashes_of_rows, typed_by_all_rows
 from outlying.stream.profile_pass import copied, takeable
 from outlying.table.columns import Rows
 from outlying.table.row_hash import (
@@ -25,7 +25,6 @@ from outlying.table.row_hash import (
     float_hashes,
     label_hashes,
     salted_sums,
-    splitmix64,
 )
 from outlying.table.table import SkippedColumn, Table, where_text
 from outlying.table.targets import RowRequest, Where, check_where, is_mark, no_mark, not_a_mark
@@ -287,7 +286,8 @@ class LookupPass:
             if self.is_for_every and state.fitting > MOST_ROWS:
                 continue  # far too many, which will be refused: only their number counts
             table = copied(self.fields, arrays, places)
-            known_by = self._row_hashes(table) if self.is_for_every else hashes
+            # Rows of one where differ in columns that are compared, or not at all.
+            known_by = hashes_of_rows(self.compared, table) if self.is_for_every else hashes
             state.found.add(known_by, lambda some, table=table: _taken(table, some))  # type: ignore[misc]
         return state
 
@@ -313,15 +313,6 @@ class LookupPass:
             state.counts[name].merge(counts)
         state.found.merge(other.found)
         return state
-
-    def _row_hashes(self, table: pyarrow.Table) -> Hashes:
-        """Return the row hashes of found rows.
-
-        Rows of one where that stands for many differ in columns that are compared, or not at all.
-        """
-        arrays = [table.column(field.name).combine_chunks() for field in self.compared]
-        cells = [cells_of(field, array) for field, array in zip(self.compared, arrays, strict=True)]
-        return splitmix64(salted_sums(cells, len(table)))
 
 
 def with_found_rows(

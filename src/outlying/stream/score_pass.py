@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import copy
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,14 +20,15 @@ from outlying.search.cells import Numbers
 from outlying.search.evidence import Evidence
 from outlying.search.model import BATCH, Model
 from outlying.search.standing import Standing
-from outlying.sources.arrow_arrays import arrow, of_numbers
+from outlying.sources.arrow_arrays import of_numbers
 from outlying.sources.passes import Batch
-from outlying.stream.column_facts import cells_of
+from outlying.stream.bottom_k import joined_rows
+from outlying.stream.column_facts import hashes_of_rows
 from outlying.stream.planning import ColumnReader, columns_in, numbering
 from outlying.stream.profile import Profile, values_of
 from outlying.stream.profile_pass import copied, takeable
 from outlying.table.columns import Floats, Rows
-from outlying.table.row_hash import Hashes, salted_sums, splitmix64
+from outlying.table.row_hash import Hashes
 from outlying.table.targets import Key
 from outlying.table.values import Value
 
@@ -111,7 +112,7 @@ class TopRows:
         joined, tables = np.concatenate(known), [t for t in (self.table, table) if t is not None]
         order = np.lexsort((joined, -both[1], -both[0]))[: self.most]
         self.scores, self.hashes = both[:, order], joined[order]
-        self.table = _joined(tables).take(of_numbers(order))
+        self.table = joined_rows(tables).take(of_numbers(order))
 
 
 @dataclasses.dataclass(slots=True, eq=False)
@@ -136,6 +137,7 @@ class ScorePass:
     def __init__(self, model: Model, profile: Profile, most: int) -> None:
         """Plan by a model of the rows that were drawn, and by how many rows are kept."""
         self.fields, self.most = profile.fields, most
+        self._plain = [dataclasses.replace(field, written=None) for field in profile.fields]
         known = {field.name: field for field in profile.fields}
         self.readers = [ColumnReader.of(own.column, known) for own in model.attributes]
         self.drawn = np.stack(scores_of(model.evidence))
@@ -190,7 +192,7 @@ class ScorePass:
             return
         parts = zip(*(numbers for numbers, _ in state.waiting), strict=True)
         numbers = [np.concatenate(own) for own in parts]
-        table = _joined([own for _, own in state.waiting])
+        table = joined_rows([own for _, own in state.waiting])
         state.waiting.clear()
         scores = np.stack(scores_of(self.model.judged(numbers)))
         state.exceptional += int(np.count_nonzero(scores[0] >= self.line))
@@ -198,13 +200,7 @@ class ScorePass:
             places = top.candidates(scores[order])
             if len(places):
                 kept = table.take(of_numbers(places))
-                top.add(scores[order][:, places], self._hashes(kept), kept)
-
-    def _hashes(self, table: pyarrow.Table) -> Hashes:
-        arrays = [table.column(field.name).combine_chunks() for field in self.fields]
-        plain = [dataclasses.replace(field, written=None) for field in self.fields]
-        cells = [cells_of(field, array) for field, array in zip(plain, arrays, strict=True)]
-        return splitmix64(salted_sums(cells, len(table)))
+                top.add(scores[order][:, places], hashes_of_rows(self._plain, kept), kept)
 
     def merge(self, state: ScoreState, other: ScoreState) -> ScoreState:
         """Put the states of two parts of the table together."""
@@ -238,7 +234,3 @@ class ScorePass:
 def _at_least(scores: Floats, most: int) -> float:
     """Return the least score of so many highest; no row needs more if these are all."""
     return float(np.partition(scores, -most)[-most]) if len(scores) >= most else 0.0
-
-
-def _joined(tables: Sequence[pyarrow.Table]) -> pyarrow.Table:
-    return arrow().concat_tables(tables, promote_options="permissive").combine_chunks()
