@@ -468,9 +468,14 @@ class DetectOptions:
     lowest: bool = False
     bagging: Bagging | None = None
     by_strength: bool = False
+    fdr: float | None = None  # the share of false ones among exceptional rows
+    alerts: int | None = None  # so many rows are exceptional
 
     def to_dict(self) -> dict[str, Any]:
         """Return the options as plain values, as they stand in the JSON result."""
         plain = dataclasses.asdict(self)
         del plain["by_strength"]  # the detector's name says it
+        for name in ("fdr", "alerts"):
+            if plain[name] is None:
+                del plain[name]
         return plain

@@ -124,6 +124,20 @@ _ranking_options = all_of(
     ),
     grouped(
         "Which rows",
+        "--fdr",
+        type=float,
+        metavar="SHARE",
+        help="Exceptional are rows of which so many are false at most: 0.1.",
+    ),
+    grouped(
+        "Which rows",
+        "--alerts",
+        type=int,
+        metavar="N",
+        help="Exceptional are the N strongest rows.",
+    ),
+    grouped(
+        "Which rows",
         "--score-column",
         metavar="NAME",
         help="Rank rows by this column, which is not compared.",
@@ -301,7 +315,8 @@ def _apart(
     Options.of(**{name: known[name] for name in _FOR_EXPLAIN if name in known})
     if "against" in known and (column is not None or detector == FEATURE_BAGGING):
         raise OptionError("--against ranks by strength; leave --score-column and --detector out")
-    ranking = {"top": top, "lowest": lowest, "detector": detector or STRENGTH, **bagging}
+    rate: dict[str, Any] = {name: known.pop(name) for name in ("fdr", "alerts") if name in known}
+    ranking = {**rate, "top": top, "lowest": lowest, "detector": detector or STRENGTH, **bagging}
     return known, ranking, column
 
 

@@ -65,6 +65,8 @@ def detect(
     detector: Any = STRENGTH,
     scores: Any = None,
     lowest: bool = False,
+    fdr: float | None = None,
+    alerts: int | None = None,
     workers: int | None = None,
     progress: Progress | None = None,
     watcher: Watcher | None = None,
@@ -80,11 +82,14 @@ def detect(
     object with the interface of scikit-learn or PyOD. `scores` ranks by what you have: one
     number per row, or the name of a column, which is then not compared; high scores are abnormal,
     or low ones with `lowest`.
+    `fdr` chooses which rows are exceptional by the share of false ones among them, `alerts` by how
+    many rows somebody can look at (docs/pipeline.md).
     Further options: columns, exclude, types, infinite, encoding, sheet, as for `explain`. A
     `watcher` is told of each row as soon as it is explained.
     """
     number = None if top is None else check_whole("top", top, 1)
     settings = _settings(detector, scores, number, lowest, {**options})
+    settings = dataclasses.replace(settings, **_rate(settings, fdr, alerts))
     threads = usable_workers(workers)
     explainer, given = _prepared(data, scores, {**options})
     if settings.by_strength:
@@ -136,6 +141,21 @@ def _settings(
     if not is_default:
         raise OptionError("both scores and a detector are given; use one of them")
     return DetectOptions(_named(scores), ranked, check_flag("lowest", lowest))
+
+
+def _rate(settings: DetectOptions, fdr: float | None, alerts: int | None) -> dict[str, Any]:
+    """Check how the line of exceptional rows is chosen, if it is."""
+    if fdr is None and alerts is None:
+        return {}
+    if not settings.by_strength:
+        raise OptionError("fdr and alerts are for rows ranked by strength; leave them out")
+    if fdr is not None and alerts is not None:
+        raise OptionError("both fdr and alerts are given; use one of them")
+    if alerts is not None:
+        return {"alerts": check_whole("alerts", alerts, 1)}
+    if isinstance(fdr, bool) or not isinstance(fdr, (int, float)) or not 0 < fdr < 1:
+        raise OptionError(f"fdr is {shown(fdr)}; allowed: a share between 0 and 1, such as 0.1")
+    return {"fdr": float(fdr)}
 
 
 def _named(scores: Any) -> str:

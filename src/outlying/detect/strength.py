@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 import numpy as np
 
+from outlying.method.rates import discovery_line, p_values
 from outlying.parallel import usable_workers
 from outlying.results.detections import Counts, Detection, Flagged, OddCombination, Reason, Word
 from outlying.results.findings import Findings
@@ -112,11 +113,17 @@ def by_strength(
     with_unusual: bool = False,
 ) -> Detection:
     """Judge all rows of a table, rank them, and say of the first ones why they are odd."""
+    has_rate = settings.fdr is not None or settings.alerts is not None
+    if explainer.is_streamed and has_rate:
+        explainer.in_memory("a chosen error rate")
     if explainer.is_streamed:
         return _of_stream(explainer, settings, workers, progress, watcher, with_unusual)
     population = explainer.in_memory("detect")
     standing = population.standing(workers, progress)
     scores, usual = population.scores(workers, progress), population.usual_combinations()
+    chosen: list[str] = []
+    if has_rate:
+        standing = _with_rate(standing, scores[0], settings, chosen)
     ranking = Ranking.of(*scores, standing, usual)
     counts = Counts(len(ranking.exceptional), len(ranking.unusual))
     how = tuple(drawn_note(standing, explainer.rows))
@@ -126,7 +133,7 @@ def by_strength(
         rows=(),
         population=explainer.population,
         settings=settings,
-        notes=(*explainer.table.notes, *guessed, *how),
+        notes=(*explainer.table.notes, *guessed, *chosen, *how),
         scores=np.asarray(frozen(ranking.strengths)),
         counts=counts,
         exceptional=tuple(ranking.exceptional.tolist()),
@@ -140,6 +147,24 @@ def by_strength(
     flagged = _flagged(detection, places, found, standing, watcher)
     combinations = tuple(_combinations(explainer, ranking, flagged))
     return dataclasses.replace(detection, rows=flagged, combinations=combinations)
+
+
+def _with_rate(
+    standing: Standing, strengths: Floats, settings: DetectOptions, notes: list[str]
+) -> Standing:
+    """Draw the line of exceptional rows where it was chosen, and note what that means."""
+    if settings.fdr is not None:
+        line = discovery_line(strengths, standing.ordered, settings.fdr)
+        notes.append(
+            f"exceptional by a false discovery rate of {settings.fdr:.0%}: strengths of ordinary "
+            "rows are taken to have an exponential tail, fitted below their strongest tenth"
+        )
+        return dataclasses.replace(standing, exceptional=line)
+    ranked = np.sort(strengths[strengths > 0])[::-1][: settings.alerts]
+    line = float(ranked[-1]) if len(ranked) else math.inf
+    chance = float(p_values(np.array([line]), standing.ordered)[0]) * len(strengths)
+    notes.append(f"exceptional are the {len(ranked):,} strongest; by chance {chance:.1f} are")
+    return dataclasses.replace(standing, exceptional=line)
 
 
 def _number(top: int | None, counts: Counts, with_unusual: bool) -> int:

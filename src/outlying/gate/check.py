@@ -194,11 +194,12 @@ def _opened(
 ) -> _Batch | Check:
     """Read the rows; return a verdict where they cannot be judged."""
     from outlying.fitted import opening
+    from outlying.sources.passes import collected
 
     found = data if isinstance(data, Table) else registry.opened(data, engine, **given)
     marked = None
     if not isinstance(found, Table) and (against is not None or where_true or entries):
-        found = opening.collected(found)
+        found = collected(found)
     if not isinstance(found, Table):
         return _Batch(Explainer(found, **options), Explainer(found).rows, None)
     if where_true is not None:
