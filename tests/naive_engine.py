@@ -28,10 +28,7 @@ from tests.naive_sweep import (
 
 @dataclass(frozen=True)
 class Outside:
-    """How far a value lies outside; -1 stands for the whole table, and for no explanation.
-
-    As a group, -2 stands for the context that the row does not fit.
-    """
+    """How far a value lies outside; -1 stands for the whole table, and for no explanation."""
 
     strength: float = 0.0
     group: int = -1
@@ -67,16 +64,14 @@ class NumberJudge:
             self.groups[context] = Group(values, self.column)
         return self.groups[context]
 
-    def __call__(self, row: int, misfit: float, odd: Context) -> Outside:
-        """Judge a row of the table, also in the context that it does not fit."""
+    def __call__(self, row: int) -> Outside:
+        """Judge a row of the table."""
         x = self.numbers.get(row)
         if x is None:
             return Outside(min(-self.bar, 0.0))
         best, surprise = Outside(), 0.0
         related = [k for k, lift in sorted(self.lifts.items()) if lift >= math.exp(0.2)]
         contexts = [(), *((k,) for k in related if row in self.conditions[k].rows)]
-        if misfit >= 3 and len(odd) > 1:
-            contexts.append(odd)
         for context in contexts:
             values = self.group(context).values
             if len(values) < 20 or values[0] == values[-1]:
@@ -84,14 +79,12 @@ class NumberJudge:
             own = self.group(context).surprise(x)
             surprise = surprise if context else own
             bonus = sum(0.5 * (math.log(self.lifts[k]) - 0.3) for k in context)
-            if len(context) > 1:
-                bonus = -1.5 * len(context)
             if context and self.group(context).tail(x) <= 0:
                 continue
             strength, rest, by = own + bonus - self.bar, *self._rest(context, row, x)
             left = min(strength, rest - self.bar)
             if left > best.strength:
-                group = -1 if not context else context[0] if len(context) == 1 else -2
+                group = context[0] if context else -1
                 best = Outside(left, group, by if rest - self.bar < strength else -1)
         if best.strength <= 0:
             return Outside(min(surprise - self.bar, 0.0), surprise=surprise)
@@ -136,12 +129,60 @@ class NumberJudge:
             return math.inf
         return group.lacks(x, math.log(len(self.column)))
 
-    def lacks(self, context: Context, x: float) -> float:
-        """Return what a number lacks of lying far outside of a group."""
+    def distance(self, context: Context, x: float) -> float:
+        """Return what the distance from a group adds, or what it lacks of lying far outside."""
         values = self.group(context).values
         if len(values) < 20 or values[0] == values[-1]:
             return 0.0
-        return self.group(context).lacks(x, math.log(len(self.column)))
+        nats, group = math.log(len(self.column)), self.group(context)
+        return 1.5 * math.log1p(max(group.tail(x) - nats, 0.0)) - group.lacks(x, nats)
+
+    def is_explained(self, context: Context, row: int) -> bool:
+        """Return whether one more condition of a row makes its number ordinary."""
+        taken = {self.conditions[k].column for k in context} | {self.own}
+        for k, lift in self.lifts.items():
+            condition = self.conditions[k]
+            if lift < math.exp(0.2) or condition.column in taken or row not in condition.rows:
+                continue
+            if not self._is_ordinary((k,), row):
+                continue
+            both = tuple(sorted((*context, k)))
+            if len(self.group(both).values) >= 20:
+                if self._is_ordinary(both, row):
+                    return True
+            elif self._tightness((k,)) >= self._tightness(context):
+                return True
+        return False
+
+    def _is_ordinary(self, context: Context, row: int) -> bool:
+        group, x = self.group(context), self.numbers[row]
+        if len(group.values) < 20:
+            return False
+        if group.values[0] == group.values[-1]:
+            return x == group.values[0]
+        return group.log_rarity(x) < math.log(4)
+
+    def _tightness(self, context: Context) -> float:
+        """Return how much closer in rank its members are to each other than to all rows."""
+        values = self.group(context).values
+        if len(values) < 20 or values[0] == values[-1]:
+            return math.inf
+        rank = {x: sum(y < x for y in self.column) for x in set(self.column)}
+        reach = len(self.column) / 64
+
+        def near(x: float, others: Sequence[float]) -> int:
+            return sum(abs(rank[x] - rank[y]) <= reach for y in others)
+
+        inside = sum(near(x, values) for x in values) / len(values)
+        outside = sum(near(x, self.column) for x in values) / len(self.column)
+        return inside / outside
+
+    def is_code(self, row: int) -> bool:
+        """Return whether a number is a code for unknown: far outside, as in several other rows."""
+        x, group = self.numbers.get(row), self.group(())
+        if x is None or group.values[0] == group.values[-1]:
+            return False
+        return self.column.count(x) >= 5 and group.beyond(x) >= math.log(len(self.column))
 
 
 class CategoryJudge:
@@ -160,7 +201,7 @@ class CategoryJudge:
         alike = sum(count**2 for count in counts.values()) / max(len(rows), 1)
         return math.log(max(1.0, alike / max(counts.get(value, 0), 1)))
 
-    def __call__(self, row: int, misfit: float, odd: Context) -> Outside:
+    def __call__(self, row: int) -> Outside:
         """Judge a row of the table."""
         value = self.cells[row]
         if value is None or len({self.cells[r] for r in self.known}) < 2:
@@ -191,9 +232,17 @@ class CategoryJudge:
         """Return whether a category is ordinary for some rows."""
         return math.inf if self._log_rarity(rows, value) < math.log(4) else 0.0
 
-    def lacks(self, context: Context, value: Value) -> float:
+    def distance(self, context: Context, value: Value) -> float:
         """Return nothing: categories know no distance."""
         return 0.0
+
+    def is_explained(self, context: Context, row: int) -> bool:
+        """Return that it is not: categories are rare by counting."""
+        return False
+
+    def is_code(self, row: int) -> bool:
+        """Return that it is none."""
+        return False
 
 
 # --- method 5d: soft borders ---
@@ -211,28 +260,37 @@ class Nearby:
     def confirmed(self, row: int, judged: Judged) -> Judged:
         """Return what is left of the findings on a row."""
         outside, misfit = judged.outside, judged.misfit
-        if judged.strength < 0.4 * math.log(max(len(self.cells), 2)):
+        least = 0.4 * math.log(max(len(self.cells), 2))
+        if judged.strength < least:
             return judged
         if misfit > 0:
-            misfit = max(misfit - self._doubt(row, judged.context, is_misfit=True), 0.0)
+            misfit = self._left(row, judged.context, misfit, least)
         if outside.strength > 0 and outside.group != -1:
-            group = judged.context if outside.group == -2 else (outside.group,)
-            left = max(outside.strength - self._doubt(row, group, is_misfit=False), 0.0)
+            left = self._left(row, (outside.group,), outside.strength)
             left = left or min(outside.surprise - self.judge.bar, 0.0)
             outside = replace(outside, strength=left)
         return Judged(outside, misfit, judged.context)
 
-    def _doubt(self, row: int, context: Context, *, is_misfit: bool) -> float:
-        value, doubts = self.cells[row], [0.0]
+    def _left(self, row: int, context: Context, found: float, least: float = math.nan) -> float:
+        """Return what is left of a finding; a misfit has a least strength."""
         intervals = [
             k for k in context if isinstance(self.table[self.conditions[k].column][row], float)
         ]
+        left = found - self._doubt(row, context, intervals)
+        if not (math.isnan(least) or intervals):
+            away = self.judge.distance(context, self.cells[row])  # type: ignore[arg-type]
+            if away < 0 or (left >= least and len(context) > 1):
+                left += away
+        if left > 0 and self.judge.is_explained(context, row):
+            return 0.0
+        return max(left, 0.0)
+
+    def _doubt(self, row: int, context: Context, intervals: Sequence[int]) -> float:
+        value, doubts = self.cells[row], [0.0]
         for k in intervals:
             near = self._next(row, self.conditions[k].column, set(context) - {k})
             if len(near) >= 20:
                 doubts.append(self.judge.doubt(near, value))  # type: ignore[arg-type]
-        if is_misfit and not intervals:
-            doubts.append(self.judge.lacks(context, value))  # type: ignore[arg-type]
         return max(doubts)
 
     def _next(self, row: int, column: str, rest: set[int]) -> list[int]:
@@ -281,6 +339,14 @@ class Judged:
             return stronger + max(weaker - math.log(2), 0.0)
         return self.outside.strength
 
+    def limited(self, most: float) -> Judged:
+        """Return what is told of a code: no more than so much, by the stronger part."""
+        if self.strength <= most:
+            return self
+        if self.outside.strength >= self.misfit:
+            return replace(self, outside=replace(self.outside, strength=most), misfit=0.0)
+        return replace(self, outside=replace(self.outside, strength=0.0), misfit=most)
+
 
 def properties_of(table: Table) -> list[tuple[str, bool, list[Value]]]:
     """Return the properties of a table: a column, whether it is about gaps, and its cells."""
@@ -302,7 +368,7 @@ def judged(
 ) -> list[list[Judged]]:
     """Judge all rows of a table: rows x properties."""
     conditions = conditions_of(table, least(1), segments)
-    columns = []
+    columns, coded = [], []
     for name, _, cells in properties_of(table):
         sweep = Sweep(bins_of(cells), conditions, name, least)
         sweep.run(depth)
@@ -312,8 +378,17 @@ def judged(
         rows = range(len(cells))
         misfits = [sweep.misfit(row) for row in rows]
         nearby = Nearby(table, conditions, judge, cells)
-        found = [Judged(judge(row, *misfits[row]), *misfits[row]) for row in rows]
+        found = [Judged(judge(row), *misfits[row]) for row in rows]
         columns.append([nearby.confirmed(row, own) for row, own in enumerate(found)])
+        coded.append((name, [judge.is_code(row) for row in rows]))
+    most = 0.8 * math.log(max(len(cells), 2)) + 0.5
+    for name, codes in coded:
+        for place, (other, _, _) in enumerate(properties_of(table)):
+            if other == name:
+                columns[place] = [
+                    one.limited(most) if is_code else one
+                    for one, is_code in zip(columns[place], codes, strict=True)
+                ]
     return [list(row) for row in zip(*columns, strict=True)]
 
 

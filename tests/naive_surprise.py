@@ -129,6 +129,11 @@ class Group:
             return max(nats - below.nats(below.begin - x), 0.0)
         return 0.0
 
+    def beyond(self, x: float) -> float:
+        """Return the tail of a value, however many rows share it."""
+        above, below = self._tails
+        return max(above.nats(x - above.begin), below.nats(below.begin - x))
+
     def _fade(self, as_far: int) -> float:
         others = max(as_far, 1) - 1
         s, r = others / len(self.column), others / len(self.values)
@@ -161,7 +166,7 @@ class _Tail:
             return ln10 + math.exp(3) - 1
         if a <= self.floor or b <= 0:
             return ln10 + d / scale
-        slack = math.sqrt(20 + 20 / 3) / 2 / math.sqrt(self.rows)
+        slack = math.sqrt(20 + 20 / 3) / math.sqrt(self.rows)
         last = math.log(c / b / (ln2 / ln25)) - slack if c else -9
         xi = max(math.log(b / a / (ln25 / ln2)), last) / 0.8
         if xi > 0:

@@ -35,9 +35,9 @@ TO_TENTH_POWER, TO_LAST_POWER = math.log(math.log2(5)), math.log(math.log2(10))
 FARTHEST = 1e100
 #: What distance beyond what can be counted is worth.
 DISTANCE = 1.5
-#: Half the standard error of the logarithm of that ratio, times the root of the rows: spacings of a
+#: The standard error of the logarithm of that ratio, times the root of the rows: spacings of a
 #: twentieth and of three twentieths of them.
-SLACK = 0.5 * math.sqrt(20 + 20 / 3)
+SLACK = math.sqrt(20 + 20 / 3)
 #: A light tail is no lighter than with this power of the distance, that of a Gaussian far out.
 LIGHTEST = 2.0
 #: Nats of a value off a spike that hardly any row of the table is off.
@@ -185,7 +185,7 @@ class Group:
         last = places_of(self.ordered, values, "right")
         below = np.searchsorted(self._starts, first, "left")
         above = len(self._starts) - np.searchsorted(self._starts, last, "left")
-        upper, lower = self._beyond(values)
+        upper, lower = self.beyond(values)
         copies = last - first
         upper, lower = upper * self._fade(copies + above), lower * self._fade(copies + below)
         nats[is_outer] = np.maximum(upper, lower)
@@ -198,9 +198,13 @@ class Group:
         """
         _, q10, q25, q50, q75, q90, _ = self._quantiles
         has_tail = ((values < q10) & (q25 < q50)) | ((values > q90) & (q50 < q75))
-        return np.where(has_tail, np.maximum(nats - np.maximum(*self._beyond(values)), 0.0), 0.0)
+        return np.where(has_tail, np.maximum(nats - np.maximum(*self.beyond(values)), 0.0), 0.0)
 
-    def _beyond(self, values: Floats) -> tuple[Floats, Floats]:
+    def distance(self, values: Floats, nats: float) -> Floats:
+        """Return what the distance of ascending values is worth whose tail exceeds so much."""
+        return DISTANCE * np.log1p(np.maximum(self.tail(values) - nats, 0.0))
+
+    def beyond(self, values: Floats) -> tuple[Floats, Floats]:
         """Return the surprise of values above the upper tenth, and below the lower one."""
         q05, q10, q25, q50, q75, q90, q95 = self._quantiles
         floor = max(self.facts.step, (q95 - q05) / 10)
@@ -245,8 +249,8 @@ class Group:
         starts = self._starts
         below = np.searchsorted(starts, places_of(self.ordered, low, "left"), "left")
         above = len(starts) - np.searchsorted(starts, places_of(self.ordered, high, "left"), "left")
-        upper, _ = self._beyond(high)
-        _, lower = self._beyond(low)
+        upper, _ = self.beyond(high)
+        _, lower = self.beyond(low)
         tail = np.maximum(upper * self._fade(above), lower * self._fade(below))
         counted = np.log(best)
         # Just below the tail, a little less that is counted leaves more surprise.

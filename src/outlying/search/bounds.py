@@ -21,7 +21,8 @@ from outlying.kernel.sweep import located
 from outlying.search.bins import NumericBins
 from outlying.search.cells import Cells, Codes, NumberCoder, Numbers
 from outlying.search.evidence import joined
-from outlying.search.outside import STRONG_MISFIT, CategoryJudge, NumberJudge
+from outlying.search.nearby import least_asked
+from outlying.search.outside import CategoryJudge, NumberJudge
 from outlying.table.columns import Floats, Rows
 
 if TYPE_CHECKING:
@@ -95,8 +96,9 @@ class StrengthBounds:
         misfits = fitted.swept.cells.strengths[found]
         contexts = fitted.swept.cells.members[found]
         outside = bounds.outside_bound(places[rows], rows, codes)
-        if isinstance(fitted.judge, NumberJudge):  # in value space, that context knows no limit
-            outside[(misfits >= STRONG_MISFIT) & (contexts[:, 1] >= 0)] = np.inf
+        if isinstance(fitted.judge, NumberJudge):  # the distance from that group knows no limit
+            least = least_asked(self.model.cells.rows)
+            outside[(misfits >= least) & (contexts[:, 1] >= 0)] = np.inf
         return joined(outside, misfits)
 
 
@@ -247,8 +249,8 @@ def _of_groups(judge: NumberJudge, axis: _Axis) -> dict[int, Table]:
 def _misfits(model: Model, place: int, fitted: FittedProperty) -> Table:
     """Return how badly the rows of a bin that satisfy a condition may fit: bins x conditions.
 
-    Each cell counts at that of its conditions which is rarest among the rows of its bin. In value
-    space, the context of several conditions that a number clearly does not fit knows no limit.
+    Each cell counts at that of its conditions which is rarest among the rows of its bin. The
+    distance of a number from a group of several conditions that it does not fit knows no limit.
     """
     own, cells = model.properties[place], model.cells
     table = np.zeros((fitted.bins.count + 1, len(cells.spans)))
@@ -262,7 +264,7 @@ def _misfits(model: Model, place: int, fitted: FittedProperty) -> Table:
     for level in fitted.swept.levels:
         counts = np.where(level.members >= 0, shares[level.bins[:, None], level.members], np.inf)
         rarest = level.members[np.arange(len(level.bins)), counts.argmin(axis=1)]
-        is_judged = (level.strengths >= STRONG_MISFIT) & (level.members[:, 1] >= 0)
+        is_judged = (level.strengths >= least_asked(cells.rows)) & (level.members[:, 1] >= 0)
         strengths = np.where(is_judged & (not has_limit), np.inf, level.strengths)
         np.maximum.at(table, (level.bins, rarest), strengths)
     return table

@@ -16,7 +16,6 @@ import numpy as np
 
 from outlying.kernel.tally import Small
 from outlying.method.measure import MUCH_STRONGER
-from outlying.search.outside import MISFIT
 from outlying.search.sweep import RareCells
 from outlying.table.columns import Floats, Rows
 
@@ -122,7 +121,5 @@ def _claims(evidence: Evidence, row: int) -> Claims:
 
 def _group(evidence: Evidence, row: int, place: int) -> Context:
     """Return the group in which a value lies outside: what explains some of it, first of all."""
-    if evidence.explained[row, place] < 0 and evidence.group[row, place] == MISFIT:
-        return evidence.context(row, place)
     named = evidence.explained[row, place], evidence.group[row, place]
     return next(((int(item),) for item in named if item >= 0), ())

@@ -22,13 +22,13 @@ from outlying.parallel import thread_map
 from outlying.search.attributes import Attribute, CategoricalAttribute, NumericAttribute
 from outlying.search.bins import CategoryBins, NumericBins, layout_of
 from outlying.search.cells import Cells, Codes, Numbers
-from outlying.search.evidence import Evidence
+from outlying.search.evidence import Evidence, joined
 from outlying.search.nearby import Found, Nearby
 from outlying.search.outside import CategoryJudge, Judge, NumberJudge, Outside
-from outlying.search.standing import Standing
+from outlying.search.standing import LEEWAY, Standing, chance_extreme
 from outlying.search.sweep import RareCells, Sweep, Swept, lay_out
 from outlying.search.threads import LazyValues
-from outlying.table.columns import Column, Rows
+from outlying.table.columns import Column, Floats, Rows
 
 Progress: TypeAlias = Callable[[int, int], None]
 
@@ -162,6 +162,7 @@ class Model:
         floats = np.zeros((3, width, rows))
         small = np.full((3, width, rows), -1, dtype=np.int32)
         swept: list[RareCells] = []
+        coded: list[tuple[int, Rows]] = []  # families, and the rows that hold a code
 
         def one(place: int) -> RareCells:
             fitted, small[2, place], outside = judge(place)
@@ -169,8 +170,10 @@ class Model:
             kept = small[2, place]
             found = Found(cells.strengths[kept], cells.members[kept], outside)
             floats[2, place], floats[0, place] = self.nearby.confirmed(
-                fitted.judge, own, numbers, found
+                fitted.judge, own, numbers, self.cells.codes(numbers), found
             )
+            if isinstance(fitted.judge, NumberJudge):
+                coded.append((self.properties[place].family, fitted.judge.shared_codes(own)))
             if not self.properties[place].told:  # what is odd of a relation is odd of its columns
                 floats[1, place] = outside.surprise
             small[0, place], small[1, place] = outside.condition, outside.explained
@@ -181,9 +184,25 @@ class Model:
                 swept.append(found)
                 if progress is not None:
                     progress(done, width)
+        self._tell_codes_last(coded, floats)
         outside, surprise, misfit = (matrix.T for matrix in floats)
         group, explained, cell = (matrix.T for matrix in small)
         return Evidence(outside, group, explained, surprise, misfit, cell, tuple(swept))
+
+    def _tell_codes_last(self, coded: Sequence[tuple[int, Rows]], floats: Floats) -> None:
+        """Limit what counts against rows that hold a code for unknown, as several others do.
+
+        They are exceptional, but one pattern: what is odd by itself comes before them.
+        """
+        most = chance_extreme(len(self.numbers[0])) + LEEWAY
+        for family, rows in coded:
+            for place, own in enumerate(self.properties):
+                if own.family == family and len(rows):
+                    outside, misfit = floats[0, place, rows], floats[2, place, rows]
+                    is_strong = joined(outside, misfit) > most
+                    weaker = is_strong & (outside >= misfit), is_strong & (outside < misfit)
+                    floats[2, place, rows] = np.where(weaker[0], 0.0, np.minimum(misfit, most))
+                    floats[0, place, rows] = np.where(weaker[1], 0.0, np.minimum(outside, most))
 
     @functools.cached_property
     def standing(self) -> Standing:
@@ -259,6 +278,4 @@ class FittedProperty:
         self, found: Small, numbers: Numbers, codes: tuple[Codes, ...]
     ) -> tuple[FittedProperty, Small, Outside]:
         """Judge rows, given their cells, by how far their values lie outside, too."""
-        cells = self.swept.cells
-        outside = self.judge(numbers, codes, cells.strengths[found], cells.members[found])
-        return self, found, outside
+        return self, found, self.judge(numbers, codes)

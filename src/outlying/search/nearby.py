@@ -16,7 +16,7 @@ from outlying.kernel.tally import Small
 from outlying.search.attributes import Attribute, NumericAttribute
 from outlying.search.cells import MISSING, Cells, Codes, Numbers
 from outlying.search.evidence import joined
-from outlying.search.outside import LEAST_GROUP, MISFIT, Context, Judge, Outside, Places
+from outlying.search.outside import LEAST_GROUP, Context, Judge, Outside, Places
 from outlying.search.standing import chance_extreme
 from outlying.table.columns import Floats
 
@@ -26,6 +26,11 @@ NEXT = 100
 #: From this share of the strength of exceptional rows on: weaker findings are many, and never
 #: come first.
 SHARE_ASKED = 0.5
+
+
+def least_asked(rows: int) -> float:
+    """Return from which strength on findings are asked about, in a table of so many rows."""
+    return SHARE_ASKED * chance_extreme(rows)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -38,32 +43,49 @@ class Nearby:
     codes: tuple[Codes, ...]
 
     def confirmed(
-        self, judge: Judge, numbers: Numbers, given: Sequence[Numbers], found: Found
+        self,
+        judge: Judge,
+        numbers: Numbers,
+        given: Sequence[Numbers],
+        codes: tuple[Codes, ...],
+        found: Found,
     ) -> tuple[Floats, Floats]:
-        """Return misfits and how far outside rows are, less what rows nearby make doubtful.
+        """Return misfits and how far outside rows are, less what is doubtful or explained away.
 
-        `numbers` are those of the property, `given` those of all attributes.
+        `numbers` and `codes` are those of the property, `given` those of all attributes.
         """
         misfits, outside = found.misfits.copy(), found.outside.strengths.copy()
-        least = SHARE_ASKED * chance_extreme(self.cells.rows)
+        least = least_asked(self.cells.rows)
         hot = np.flatnonzero(joined(outside, misfits) >= least)
         for is_misfit, strengths in ((True, misfits), (False, outside)):
             for context, rows in found.by_context(hot, is_misfit=is_misfit):
-                near = self._doubts(judge, context, numbers[rows], [own[rows] for own in given])
+                values, near = numbers[rows], [own[rows] for own in given]
+                left = self._beyond_doubt(judge, context, values, near, strengths[rows])
                 if is_misfit and not self.intervals(context):
-                    near = judge.lacks(context, numbers[rows])
-                strengths[rows] = np.maximum(strengths[rows] - near, 0.0)
+                    away = judge.distance(context, values)
+                    left += np.where((away < 0) | ((left >= least) & (len(context) > 1)), away, 0.0)
+                odd = np.flatnonzero(left > 0)
+                some = rows[odd]
+                left[odd[judge.explained(context, numbers[some], [own[some] for own in codes])]] = 0
+                strengths[rows] = np.maximum(left, 0.0)
         return misfits, np.where(outside > 0, outside, found.outside.below)
 
-    def _doubts(
-        self, judge: Judge, context: Context, numbers: Numbers, given: Sequence[Numbers]
+    def _beyond_doubt(
+        self,
+        judge: Judge,
+        context: Context,
+        values: Numbers,
+        given: Sequence[Numbers],
+        strengths: Floats,
     ) -> Floats:
-        """Return what is to be taken off findings in a context, if its intervals were elsewhere."""
-        doubts = np.zeros(len(numbers))
+        """Return what would be left of findings in a context, were its intervals elsewhere."""
+        left = strengths.copy()
         for rest, attribute in self.intervals(context):
-            for place, rows in self.around(rest, attribute, judge, given[attribute]):
-                doubts[place] = max(doubts[place], judge.doubt(rows, numbers[place]))
-        return doubts
+            odd = np.flatnonzero(left > 0)
+            for place, rows in self.around(rest, attribute, judge, given[attribute][odd]):
+                at = odd[place]
+                left[at] = min(left[at], strengths[at] - judge.doubt(rows, values[at]))
+        return left
 
     def intervals(self, context: Context) -> list[tuple[Context, int]]:
         """Return the attribute of each interval of a context, and the other conditions."""
@@ -115,15 +137,11 @@ class Found:
 
     def by_context(self, rows: Places, *, is_misfit: bool) -> Iterator[tuple[Context, Places]]:
         """Return the contexts in which rows are odd, and these rows."""
-        members = self.members[rows]
         if is_misfit:
-            is_found = self.misfits[rows] > 0
+            members, is_found = self.members[rows], self.misfits[rows] > 0
         else:
-            own = self.outside.condition[rows]
-            single = np.full_like(members, -1)
-            single[:, 0] = own
-            members = np.where((own == MISFIT)[:, None], members, single)
-            is_found = (self.outside.strengths[rows] > 0) & (own != -1)
+            members = self.outside.condition[rows, None]
+            is_found = (self.outside.strengths[rows] > 0) & (members[:, 0] >= 0)
         rows, members = rows[is_found], members[is_found]
         kinds, which = np.unique(members, axis=0, return_inverse=True)
         for place, kind in enumerate(kinds):

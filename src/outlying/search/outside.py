@@ -7,8 +7,9 @@ any payment is as large. Rows that are judged need not be those that groups are 
 from __future__ import annotations
 
 import dataclasses
+import functools
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Sequence
 from typing import Protocol, TypeAlias
 
 import numpy as np
@@ -34,13 +35,6 @@ LEAST_GROUP = 20
 #: ln of the rarity up to which a value is ordinary.
 ORDINARY = math.log(4)
 
-#: Misfits of this strength on make their context worth a look in value space.
-STRONG_MISFIT = 3.0
-#: What each of its conditions costs there: it was chosen among thousands because the row is rare.
-PRICE_OF_CHOICE = 1.5
-#: Stands for the context in which a value does not fit the other columns.
-MISFIT = -2
-
 Places: TypeAlias = npt.NDArray[np.int64]
 Context: TypeAlias = tuple[int, ...]
 
@@ -58,7 +52,7 @@ class Outside:
     """How far the values of rows lie outside, on one property."""
 
     strengths: Floats  # of the strongest finding; 0 or less where there is none
-    condition: Small  # its context; -1 is the whole table, MISFIT that in which it does not fit
+    condition: Small  # its context; -1 is the whole table
     explained: Small  # the condition that explains some of it away; -1 where none does
     surprise: Floats  # in the whole column, whatever explains it
     bar: float  # what does not count of it
@@ -74,16 +68,17 @@ class Judge(Protocol):
 
     is_known: Mask  # which rows of the table have a value
 
-    def __call__(
-        self, numbers: Numbers, codes: tuple[Codes, ...], misfits: Floats, contexts: Small
-    ) -> Outside:
-        """Judge rows by their values, their conditions, and the contexts that they do not fit."""
+    def __call__(self, numbers: Numbers, codes: tuple[Codes, ...]) -> Outside:
+        """Judge rows by their values and their conditions."""
 
     def doubt(self, rows: Places, value: float) -> float:
         """Return how much less odd a value is for some rows of the table; inf: not odd at all."""
 
-    def lacks(self, context: Context, values: Numbers) -> Floats:
-        """Return how much values lack of lying as far outside of a group as one in all rows."""
+    def distance(self, context: Context, values: Numbers) -> Floats:
+        """Return what distance adds to values that do not fit in a group; or takes off."""
+
+    def explained(self, context: Context, values: Numbers, codes: Sequence[Codes]) -> Mask:
+        """Return which values, odd in a context, one more condition of the row makes ordinary."""
 
 
 class NumberJudge:
@@ -117,6 +112,7 @@ class NumberJudge:
         self.contexts += [(int(condition),) for condition in related]
         self._groups: dict[Context, tuple[Places, Group] | None] = {}
         self._constants: dict[Context, float] = {}  # the only value of a group
+        self._tight: dict[Context, float] = {}
 
     def group(self, context: Context) -> tuple[Places, Group] | None:
         """Return the places of a group in the order of values, and the group; None if too small."""
@@ -143,18 +139,33 @@ class NumberJudge:
             return math.inf
         return float(group.lacks(one, math.log(len(self.ordered)))[0])
 
-    def lacks(self, context: Context, values: Numbers) -> Floats:
-        """Return how much numbers lack of lying as far outside of a group as one in all rows."""
+    def distance(self, context: Context, values: Numbers) -> Floats:
+        """Return what their distance from a group adds to numbers that do not fit in; or takes off.
+
+        One in all rows may lie so far outside by chance: less is taken off, more counts beyond.
+        """
         held, order = self.group(context), np.argsort(values)
-        found = np.zeros(len(values))
+        found, nats = np.zeros(len(values)), math.log(len(self.ordered))
         if held is not None:
-            found[order] = held[1].lacks(values[order], math.log(len(self.ordered)))
+            own = values[order]
+            found[order] = held[1].distance(own, nats) - held[1].lacks(own, nats)
         return found
 
-    def __call__(
-        self, numbers: Numbers, codes: tuple[Codes, ...], misfits: Floats, contexts: Small
-    ) -> Outside:
-        """Judge rows: in the whole column, in groups in which it is tighter, where they misfit."""
+    def shared_codes(self, numbers: Floats) -> Places:
+        """Return the rows whose number is a code for unknown: far outside, as in several others.
+
+        It lies further outside of the whole column than one in all rows would.
+        """
+        held = self.group(())
+        if held is None or self.is_relation:
+            return np.zeros(0, dtype=np.int64)
+        values, counts = np.unique(self.ordered, return_counts=True)
+        values = values[counts >= SHARED]
+        is_far = np.maximum(*held[1].beyond(values)) >= math.log(len(self.ordered))
+        return np.flatnonzero(np.isin(numbers, values[is_far]))
+
+    def __call__(self, numbers: Numbers, codes: tuple[Codes, ...]) -> Outside:
+        """Judge rows: in the whole column, and in groups in which it is tighter."""
         rows = len(numbers)
         found = _Best.of(rows)
         known = self.order if numbers is self.numbers else _by_value(numbers)
@@ -172,11 +183,6 @@ class NumberJudge:
             else:
                 surprise[known] = held[1].surprise(numbers[known])[1]
                 self._take(found, context, held, known, surprise[known], numbers, codes)
-        for context, some in _by_context(misfits, contexts):
-            held = self.group(context)
-            if held is not None:
-                some = some[np.argsort(numbers[some], kind="stable")]
-                self._look(found, context, held, some, numbers, codes)
         return found.outside(surprise, self.bar)
 
     def _look(
@@ -216,9 +222,7 @@ class NumberJudge:
             found.take(some[hot], strengths[hot], rest - self.bar, by, context)
 
     def bonus(self, context: Context) -> float:
-        """Return what a context adds: of one condition its lift, less a price; of more a price."""
-        if len(context) > 1:
-            return -PRICE_OF_CHOICE * len(context)
+        """Return what a context adds: its lift, less a price."""
         lift = self.lifts[context[0]] if context else 1.0
         return SHARE_OF_LIFT * (math.log(lift) - CONDITION_PENALTY * len(context))
 
@@ -235,8 +239,28 @@ class NumberJudge:
         It is one that rows with the nearest values share, more than others of the group; inf where
         there is none.
         """
-        places, group = held
         rest, by = np.full(len(rows), np.inf), np.full(len(rows), -1, dtype=np.int32)
+        found, conditions = self.in_common(context, held, rows, values, codes)
+        for condition in np.unique(conditions).tolist():
+            where = found[conditions == condition]
+            left = self._left(context, condition, values[where])
+            better = left < rest[where]
+            rest[where[better]], by[where[better]] = left[better], condition
+        return rest, by
+
+    def in_common(
+        self,
+        context: Context,
+        held: tuple[Places, Group],
+        rows: Places,
+        values: Floats,
+        codes: tuple[Codes, ...],
+    ) -> tuple[Small, Small]:
+        """Return which conditions rows share with those of a group whose values are nearest.
+
+        They share them more than others of the group: places in `rows`, and conditions.
+        """
+        places, group = held
         near = _Neighbourhoods.of(group.ordered, values)
         taken = {self.family, *(int(self.cells.owners[c]) for c in context)}
         members = self.order[places]
@@ -244,15 +268,60 @@ class NumberJudge:
             np.array([own[rows] for own in codes]), np.array([own[members] for own in self.codes])
         )
         skipped = np.isin(self.cells.families, list(taken))
-        found, conditions = shared(
-            around, self.cells.listing, skipped, least=SHARED, concentration=CONCENTRATED
-        )
-        for condition in np.unique(conditions).tolist():
-            where = found[conditions == condition]
-            left = self._left(context, condition, values[where])
-            better = left < rest[where]
-            rest[where[better]], by[where[better]] = left[better], condition
-        return rest, by
+        return shared(around, self.cells.listing, skipped, least=SHARED, concentration=CONCENTRATED)
+
+    def explained(self, context: Context, values: Numbers, codes: Sequence[Codes]) -> Mask:
+        """Return which numbers, odd in a context, are ordinary given one more condition of the row.
+
+        Where too few rows satisfy both to tell, it must tell more of the property than the context.
+        """
+        found, order = np.zeros(len(values), dtype=bool), np.argsort(values, kind="stable")
+        taken = self.cells.owners[list(context)]
+        for (condition,) in () if self.is_relation else self.contexts[1:]:
+            if self.cells.owners[condition] in taken:
+                continue
+            some = order[self.cells.mask(condition, codes)[order] & ~found[order]]
+            some = some[self._surprise_left((condition,), values[some]) == 0]
+            if len(some):
+                found[some] = self._is_explained(condition, context, values[some])
+        return found
+
+    def _is_explained(self, condition: int, context: Context, values: Floats) -> Mask | bool:
+        own = tuple(sorted((*context, condition)))
+        if self.group(own) is not None or own in self._constants:
+            return self._surprise_left(own, values) == 0
+        return self._tightness((condition,)) >= self._tightness(context)
+
+    def _surprise_left(self, context: Context, values: Floats) -> Floats:
+        """Return the surprise of values in a group; 0 where they are ordinary.
+
+        What is always the same explains nothing but itself.
+        """
+        held = self.group(context)
+        if held is None:
+            return np.where(values == self._constants.get(context, math.nan), 0.0, np.inf)
+        counted, surprise = held[1].surprise(values)
+        return np.where(counted < ORDINARY, 0.0, surprise)
+
+    def _tightness(self, context: Context) -> float:
+        """Return how much closer to each other the members of a group are, in ranks, than all."""
+        if context not in self._tight:
+            held, self._tight[context] = self.group(context), math.inf
+            if held is not None:
+                ranks, reach = self._ranks[held[0]], len(self.ordered) / 64
+                near, every = (
+                    np.searchsorted(some, ranks + reach, "right")
+                    - np.searchsorted(some, ranks - reach, "left")
+                    for some in (ranks, self._ranks)
+                )
+                share = near.sum() / len(ranks) * len(self._ranks) / every.sum()
+                self._tight[context] = float(share)
+        return self._tight[context]
+
+    @functools.cached_property
+    def _ranks(self) -> Places:
+        """The rank of each value, in their order; equal ones have the same."""
+        return np.searchsorted(self.ordered, self.ordered, "left")
 
     def _left(self, context: Context, condition: int, values: Floats) -> Floats:
         """Return the surprise of values in a group with one more condition.
@@ -263,11 +332,7 @@ class NumberJudge:
         own = tuple(sorted((*context, condition)))
         if self.group(own) is None and own not in self._constants:
             own = (condition,)
-        held = self.group(own)
-        if held is None:
-            return np.where(values == self._constants.get(own, math.nan), 0.0, np.inf)
-        counted, surprise = held[1].surprise(values)
-        return np.where(counted < ORDINARY, 0.0, surprise)
+        return self._surprise_left(own, values)
 
 
 class CategoryJudge:
@@ -282,13 +347,7 @@ class CategoryJudge:
         self.totals, self.known, self.is_known = totals, int(totals.sum()), numbers >= 0
         self.bar = expected_extreme(self.known)
 
-    def __call__(
-        self,
-        numbers: Numbers,
-        codes: tuple[Codes, ...],
-        misfits: Floats,  # noqa: ARG002
-        contexts: Small,  # noqa: ARG002
-    ) -> Outside:
+    def __call__(self, numbers: Numbers, codes: tuple[Codes, ...]) -> Outside:
         """Judge rows by the frequencies of their categories."""
         found, surprise = _Best.of(len(numbers)), self.surprise(numbers)
         kinds = np.minimum(numbers, len(self.totals) - 1)
@@ -305,9 +364,18 @@ class CategoryJudge:
         rarity = _log_rarities(counts)[min(int(value), len(counts) - 1)]
         return math.inf if rarity < ORDINARY else 0.0
 
-    def lacks(self, context: Context, values: Numbers) -> Floats:  # noqa: ARG002
+    def distance(self, context: Context, values: Numbers) -> Floats:  # noqa: ARG002
         """Return 0: categories know no distance."""
         return np.zeros(len(values))
+
+    def explained(
+        self,
+        context: Context,  # noqa: ARG002
+        values: Numbers,
+        codes: Sequence[Codes],  # noqa: ARG002
+    ) -> Mask:
+        """Return that none is: a category is rare by counting, whatever it lies near to."""
+        return np.zeros(len(values), dtype=bool)
 
     def surprise(self, numbers: Numbers) -> Floats:
         """Return ln rarity of categories; 0 of what is missing."""
@@ -365,7 +433,7 @@ class _Best:
         better = left > self.strengths[rows]
         chosen = rows[better]
         self.strengths[chosen] = left[better]
-        self.condition[chosen] = (-1, *context[:1], *[MISFIT] * 3)[len(context)]
+        self.condition[chosen] = context[0] if context else -1
         self.explained[chosen] = np.where(rest < strengths, by, -1)[better]
 
 
@@ -385,18 +453,6 @@ def _by_value(numbers: Floats) -> Places:
     """Return the rows that have a number, in the order of these."""
     order = np.argsort(numbers)  # what is missing comes last
     return order[: len(numbers) - int(np.count_nonzero(np.isnan(numbers)))]
-
-
-def _by_context(misfits: Floats, contexts: Small) -> Iterator[tuple[Context, Places]]:
-    """Return the contexts of several conditions that rows clearly do not fit, and these rows."""
-    strong = np.flatnonzero((misfits >= STRONG_MISFIT) & (contexts[:, 1] >= 0))
-    if not len(strong):
-        return
-    kinds, own = np.unique(contexts[strong], axis=0, return_inverse=True)
-    order = np.argsort(own.ravel(), kind="stable")
-    parts = np.split(strong[order], np.flatnonzero(np.diff(own.ravel()[order])) + 1)
-    for kind, rows in zip(kinds, parts, strict=True):
-        yield tuple(kind[kind >= 0].tolist()), rows
 
 
 def _log_rarities(totals: npt.NDArray[np.int64]) -> Floats:
