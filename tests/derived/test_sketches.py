@@ -196,7 +196,7 @@ def test_labels_that_predict_a_number() -> None:
     rng = np.random.default_rng(2)
     kind = np.repeat(["a", "b", "c"], 200)
     value = rng.normal(0, 1, 600) + 30 * (kind == "a")
-    value[0] = 15.0
+    value[0] = 20.0
     pairs = outlying.explain({"kind": kind, "value": value}, row=0).pairs
     drawn = sketch(next(pair for pair in pairs if pair.given == ("kind",)))
     assert drawn.given is None

@@ -289,8 +289,8 @@ class NumberJudge:
     def _is_explained(self, condition: int, context: Context, values: Floats) -> Mask | bool:
         own = tuple(sorted((*context, condition)))
         if self.group(own) is not None or own in self._constants:
-            return self._surprise_left(own, values) == 0
-        return self._tightness((condition,)) >= self._tightness(context)
+            return np.asarray(self._surprise_left(own, values) == 0)
+        return bool(self._tightness((condition,)) >= self._tightness(context))
 
     def _surprise_left(self, context: Context, values: Floats) -> Floats:
         """Return the surprise of values in a group; 0 where they are ordinary.
