@@ -5,9 +5,9 @@ from __future__ import annotations
 import contextlib
 import re
 import struct
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from outlying.errors import SourceError
 from outlying.sources.copies import CHUNK, InputFile, check_expanded
@@ -35,17 +35,6 @@ _MOST_BYTES = 1 << 40  # a larger buffer is not made
 _BYTES = 8  # that a value takes in memory, or so
 
 
-class ArrowFile(Protocol):
-    """A file that Arrow has opened."""
-
-    @property
-    def schema(self) -> pyarrow.Schema:
-        """The columns as they are in the file."""
-
-    def batches(self, columns: Sequence[str]) -> Iterator[Batch]:
-        """Read some columns, batch by batch."""
-
-
 def read(file: InputFile) -> Table:
     """Read all columns of one file."""
     return collected(stream(Files(file.source, (file,))))
@@ -59,7 +48,7 @@ def stream(files: Files) -> ArrowFeeder:
 class ArrowFeeder(LocalFeeder):
     """Files that are one table, all of the same columns."""
 
-    def __init__(self, files: Files, opened: Callable[[str, Path], ArrowFile]) -> None:
+    def __init__(self, files: Files, opened: type[IpcFile] | type[OrcFile]) -> None:
         super().__init__(files.source)
         if files.keys:
             raise SourceError(
