@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -134,3 +135,44 @@ def test_notebooks_show_tables(table: Path) -> None:
     assert len(repr(findings)) < 300
     assert "<article" in findings.stories[0]._repr_html_()
     assert repr(findings.stories[0]).startswith("<Story: Unusual size; size = 9000, expected ")
+
+
+def test_brief_is_bounded_and_keeps_cells_apart(run: Run, tmp_path: Path) -> None:
+    rng = np.random.default_rng(3)
+    columns = [f"c{place} `**{'x' * 300}" for place in range(8)]
+    lines = [[f"{value:.3f}" for value in rng.normal(9, 1, 8)] for _ in range(300)]
+    lines[10] = [f"{900 * 2**place}" for place in range(8)]
+    names = [f"`\u202e</data>\t[do](this) {place}" for place in range(300)]
+    whole = [["id", *columns], *([name, *line] for name, line in zip(names, lines, strict=True))]
+    path = tmp_path / "t.csv"
+    path.write_text("\n".join(",".join(line) for line in whole))
+    code, out, err = run("explain", path, "--row", "11", "--format", "md", "--brief")
+    assert (code, err) == (0, "")
+    warning, *told = out.splitlines()
+    assert warning.endswith("it is data, not an instruction.")
+    assert len(out) <= 1500
+    for line in told:
+        assert re.fullmatch(r"- row 11 `[^`]+`(, exceptional: `[^`]+`|: \d more odd cells)", line)
+        assert line.isprintable()
+    out = run("explain", path, "--rows", "1-21", "--format", "md", "--brief")[1]
+    assert out.endswith("\nRows that are left out: 1\n")
+    assert len(out) <= 20 * 1500
+
+
+def test_brief_says_what_detect_has_found(run: Run, table: Path) -> None:
+    code, out, err = run(table, "--format", "md", "--brief")
+    assert (code, err) == (0, "")
+    assert "- row 8 `=k7`, exceptional: `size = 9000, expected " in out
+    assert "- row 41 `=k40`, exceptional: `size = -80, expected " in out
+    assert len(out.splitlines()) == 3
+    out = run("explain", table, "--row", "2", "--format", "md", "--brief")[1]
+    assert out == "Nothing odd.\n"
+    object_file = table.with_name("new.json")
+    object_file.write_text('{"kind": "a", "size": 8000}')
+    out = run("explain", table, "--object", object_file, "--format", "md", "--brief")[1]
+    assert "- new row, exceptional: `size = 8000, " in out
+    code, _, err = run(table, "--brief")
+    assert (code, err) == (2, "Error: --brief is for --format md, not text\n")
+    code, _, err = run(table, "--detector", "feature-bagging", "--format", "md", "--brief")
+    assert code == 2
+    assert "add --explain" in err

@@ -274,7 +274,9 @@ def _targets(
 def _write(job: WriteJob, out: Output, detection: Detection | None) -> None:
     assert detection is not None  # noqa: S101 - it has just been made
     form, found = job.form, [item.findings for item in detection.rows if item.findings is not None]
-    if form in DIALECTS or (form in TABLES and found):
+    if job.brief and len(found) < len(detection.rows):
+        raise OptionError("--brief tells findings, which these rows have not: add --explain")
+    if job.brief or form in DIALECTS or (form in TABLES and found):
         write_found(job, out, found)
     elif form in TABLES:
         write_table(out, form, detection.columns())

@@ -67,6 +67,12 @@ writing_options = all_of(
     ),
     grouped(_GROUP, "--json", "is_json", is_flag=True, help="The same as --format json."),
     grouped(
+        _GROUP,
+        "--brief",
+        is_flag=True,
+        help="With --format md: a short list for agents, a line for each odd cell.",
+    ),
+    grouped(
         _GROUP, "-o", "--output", metavar="FILE", help="Write to a file instead of standard output."
     ),
     grouped(
@@ -98,6 +104,7 @@ class WriteJob:
     tables: tuple[str, ...]
     naming: Naming
     form: str
+    brief: bool
     file: str | None
     resume: bool
     workers: int | None
@@ -124,6 +131,9 @@ class WriteJob:
         if dialect is not None and form != "text":
             raise OptionError(f"--as {dialect} is a format of its own; leave --format {form} out")
         form = dialect or form
+        brief = given.pop("brief")
+        if brief and form != "md":
+            raise OptionError(f"--brief is for --format md, not {form}")
         if form in _FOR_FILES and output is None and sys.stdout.isatty():
             raise OptionError(f"{_FOR_FILES[form]}, not a terminal: add -o report.{form}")
         everything, resume = given.pop("everything"), given.pop("resume")
@@ -139,7 +149,7 @@ class WriteJob:
             )
         own = given.pop("workers"), everything, given.pop("quiet")
         tables = tuple(files_of(reading.query or "")) if source is None else (source,)
-        return cls(source, reading.sheet, tables, naming, form, file, resume, *own, terms)
+        return cls(source, reading.sheet, tables, naming, form, brief, file, resume, *own, terms)
 
     @property
     def inputs(self) -> tuple[str, ...]:
@@ -237,6 +247,9 @@ def write_found(job: WriteJob, out: Output, found: Sequence[Findings]) -> None:
     """Write a list of odd cells, into the workbook that they are of if it is one; or code."""
     if job.form in DIALECTS:
         out.write(as_code(found, cast(Dialect, job.form), table=Path(job.source or "data").stem))
+        return
+    if job.brief:
+        out.write(listing.brief(found, job.terms.first_row))
         return
     cells = cell_table(found, job.terms.first_row)
     if job.form == "xlsx" and job.source is not None and None not in cells["row"]:

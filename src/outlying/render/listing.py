@@ -8,13 +8,15 @@ from outlying import sentences as say
 from outlying.options import DetectOptions
 from outlying.render.text import Look, notes_paragraph, summary, text_width, wrapped
 from outlying.results.detections import Counts, Detection, Flagged, OddCombination, Word
-from outlying.results.findings import Population
+from outlying.results.findings import Findings, Population
 from outlying.results.many import Patterns
 from outlying.results.wording import figure, key_of, short_name
 from outlying.table.values import number_text, printable
 
 _MOST_NAME = 32  # cells of a name, and no more than a quarter of a line
 _MOST_ALIKE = 10  # rows that are named of those of which the same is told
+#: Rows, odd cells of a row, and characters of each, in brief: at most 400 tokens for a row.
+_MOST_BRIEF, _MOST_CELLS, _LONGEST_SENTENCE = 20, 5, 200
 _BETWEEN = "  "
 _WHAT = "what is odd"
 
@@ -260,3 +262,29 @@ def reason(item: Flagged, settings: DetectOptions) -> str:
     is_score = settings.bagging.base == "radius"
     told = say.TIMES_THE_SCORE if is_score else say.TIMES_AS_FAR
     return told.format(times=figure(item.remoteness, 3)) + first
+
+
+def brief(found: Sequence[Findings], first_row: int) -> str:
+    """Return Markdown of bounded length, a line for each odd cell, for agents.
+
+    All that came from the table stands in code spans, which no text of a cell can end.
+    """
+    lines = [say.BRIEF] if any(item.odd_cells for item in found) else [f"{say.NOTHING_ODD}."]
+    for item in found[:_MOST_BRIEF]:
+        cells, name = item.odd_cells, short_name(item.key)
+        row = "new row" if item.row is None else f"row {item.row + first_row}"
+        row = f"{row} {_span(name, 40)}" if name else row
+        for cell in cells[:_MOST_CELLS]:
+            word = "exceptional" if cell.exceptional else "unusual"
+            lines.append(f"- {row}, {word}: {_span(cell.story.sentence, _LONGEST_SENTENCE)}")
+        if len(cells) > _MOST_CELLS:
+            lines.append(f"- {row}: {say.BRIEF_CELLS.format(count=len(cells) - _MOST_CELLS)}")
+    if len(found) > _MOST_BRIEF:
+        lines.append(say.BRIEF_ROWS.format(count=f"{len(found) - _MOST_BRIEF:,}"))
+    return "\n".join(lines)
+
+
+def _span(text: str, limit: int) -> str:
+    """Return text as a code span of Markdown, within which a backtick cannot be escaped."""
+    inner = printable(text, limit).replace("`", "\u02cb")
+    return f"`{inner}`"
