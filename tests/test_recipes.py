@@ -52,11 +52,11 @@ def rows(seed: int, count: int) -> pd.DataFrame:
 @pytest.fixture(scope="module")
 def tables() -> dict[str, str]:
     """Return what the recipes read, by name: tables in CSV, and the good and bad nights."""
-    base, night = (rows(*size).drop(columns="flag") for size in ((1, 600), (2, 150)))
+    base, night = (rows(*size).drop(columns="flag") for size in ((1, 300), (2, 120)))
     night["at"] += pd.Timedelta("30D")
     wrong = night.copy()
     wrong.loc[[7, 11, 20], "heat"] = [99.0, -70.0, 480.0]
-    panel = rows(3, 300)
+    panel = rows(3, 180)
     panel.loc[7, "heat"] = 99.0
     renamed = {
         "payments": {"thing": "account", "heat": "amount", "flag": "fraud"},
@@ -67,7 +67,7 @@ def tables() -> dict[str, str]:
     }
     found = {name: panel.rename(columns=names) for name, names in renamed.items()}
     found |= {
-        "test": rows(4, 200),
+        "test": rows(4, 120),
         "base": base,
         "clean": night,
         "bad": wrong,
@@ -137,7 +137,7 @@ def test_cron(
     assert (left if place is None else tmp_path / place / "tonight.csv").is_file()
     assert left.exists() == (place is None)
     assert (tmp_path / "held" / "odd-tonight.csv").exists() == (code == 1)
-    said = {0: "clean: 0 of 150", 1: "findings: 3 of 150", 2: "could not run", 3: "wind"}
+    said = {0: "clean: 0 of 120", 1: "findings: 3 of 120", 2: "could not run", 3: "wind"}
     assert said[code] in log
 
 
@@ -210,7 +210,7 @@ def test_the_hook_in_pre_commit(tmp_path: Path, night: Callable[[Path, str], Non
     script = f"git init -q . && git add data && {pre_commit} run"
     done = bash(tmp_path, script, PRE_COMMIT_HOME=str(tmp_path / ".cache"))
     assert done.returncode == 1
-    assert "findings: 3 of 150" in done.stdout
+    assert "findings: 3 of 120" in done.stdout
 
 
 def asset_check() -> str:
