@@ -109,6 +109,23 @@ def strengths(spec: Spec) -> Job:
     return run
 
 
+def against(spec: Spec) -> Job:
+    """Judge the rows of a frame by the model of a fifth of them, whose making is a stage."""
+    everything()
+    frame = tables.make(spec).frame()
+    base, new = frame[: spec.rows // 5], frame[spec.rows // 5 :]
+
+    def run(clock: Clock) -> Callable[[], Facts]:
+        made = outlying.Explainer(base)
+        made.prepare(workers=spec.workers)
+        clock.lap("fit")
+        found = outlying.Explainer(new, against=made).strengths(workers=spec.workers)
+        clock.lap("score")
+        return lambda: {"rows": len(found)}
+
+    return run
+
+
 def relations(spec: Spec) -> Job:
     """Find what the columns of a frame say of each other."""
     everything()
@@ -308,6 +325,7 @@ JOBS: dict[str, Callable[[Spec], Job]] = {
     "explainer": explainer,
     "many": many,
     "strengths": strengths,
+    "against": against,
     "relations": relations,
     "detect": detect,
     "detect_stream": detect_stream,

@@ -156,6 +156,14 @@ def detection(lab: Lab) -> None:
     lab.measure("stream/DuckDB", Spec("histograms", path=path))
 
 
+def kept(lab: Lab) -> None:
+    """Judge new rows by a model that they are no part of; by one thread and by all."""
+    table: dict[str, Any] = {"kind": STORY, "rows": lab.sizes.rows, "columns": lab.sizes.columns}
+    for workers in (1, None):
+        name = "one thread" if workers else "all threads"
+        lab.measure(name, Spec("against", **table, workers=workers))
+
+
 def relations(lab: Lab) -> None:
     """Find relations between columns, of tables that have many; by one thread."""
     for rows, columns in lab.sizes.related:
@@ -225,6 +233,7 @@ PARTS: dict[str, Callable[[Lab], None]] = {
     "many": many,
     "wide": wide,
     "detection": detection,
+    "kept": kept,
     "relations": relations,
     "scaling": scaling,
 }

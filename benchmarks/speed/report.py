@@ -81,6 +81,11 @@ TITLES: dict[str, tuple[str, str]] = {
         "is a Parquet file of the last size by `detect(scan(path))`, in passes by DuckDB, "
         "beside what DuckDB takes to read and count it.",
     ),
+    "kept": (
+        "New rows, judged by a model",
+        "`Explainer(new, against=base).strengths()`: a fifth of the rows is the base, the others "
+        "are new. Rows a second are those new rows by the seconds of the stage `score`.",
+    ),
     "relations": (
         "Relations between columns",
         "Found in tables whose columns depend on four factors, or on nothing; CPU seconds count.",
