@@ -80,7 +80,7 @@ def tables() -> dict[str, str]:
 def model(tables: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> bytes:
     folder = tmp_path_factory.mktemp("model")
     (folder / "base.csv").write_text(tables["base"])
-    outlying.Explainer(folder / "base.csv", exclude=["at"]).save(folder / "base.outlying")
+    outlying.Explainer(folder / "base.csv").save(folder / "base.outlying")
     return (folder / "base.outlying").read_bytes()
 
 

@@ -330,3 +330,24 @@ def test_a_model_does_not_take_the_place_of_its_table(tmp_path: Path) -> None:
     path.write_text("a,b\n" + "".join(f"{k % 7},{k % 5}\n" for k in range(60)))
     with pytest.raises(outlying.OutputError, match="same file"):
         outlying.Explainer(path).save(path, inputs=[str(path)])
+
+
+def test_what_only_goes_on_is_nothing_odd() -> None:
+    """Tonight is later than all nights before; that it lasted too long still counts."""
+
+    def nights(first: str, rows: int, key: int, seed: int) -> dict[str, Any]:
+        rng = np.random.default_rng(seed)
+        at = np.datetime64(first, "s") + rng.integers(0, 8_000_000, rows).astype("m8[s]")
+        until = at + rng.integers(3600, 20_000, rows).astype("m8[s]")
+        return {"key": key + np.arange(rows), "at": at, "until": until, "x": rng.normal(size=rows)}
+
+    new = nights("2026-06-01", 200, 9_000, 2)
+    new["until"][3] += np.timedelta64(90, "D")
+    new["x"][5] = 40.0
+    base = outlying.Explainer(nights("2026-01-01", 2000, 1, 1))
+    found = outlying.detect(outlying.Explainer(new, against=base))
+    assert {item.row for item in found.rows} == {3, 5}
+    assert [note for note in found.notes if "goes on" in note] == [
+        f"column {name!r} goes on beyond these, and is not compared"
+        for name in ("key", "at", "until")
+    ]

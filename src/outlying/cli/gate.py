@@ -235,4 +235,4 @@ def accept(source: str, row: int, against: str | None, output: str, **given: Any
     inputs = [name for name in (source, against) if name is not None]
     with Output.to(output, inputs) as out:
         out.write(accepted.added(output, new).rstrip("\n"))
-    click.echo(harmless(f"{output}: {', '.join(map(str, new))}"), err=True)
+    click.echo(harmless(f"{output}: {', '.join(dict.fromkeys(map(str, new)))}"), err=True)

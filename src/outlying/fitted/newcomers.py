@@ -12,6 +12,7 @@ from outlying.fitted.file import Fitted
 from outlying.options import Options
 from outlying.parallel import usable_workers
 from outlying.search.attributes import attribute_of
+from outlying.search.cells import Numbers
 from outlying.search.evaluation import Exact, Groups
 from outlying.search.evidence import Claims, Evidence
 from outlying.search.memory import MemoryPopulation, Prepared
@@ -26,6 +27,8 @@ from outlying.table.table import Table
 from outlying.table.targets import RowRequest, Target, Targets, targets_in
 
 Result = TypeVar("Result")
+
+_DATES = ("date", "datetime", "instant")
 
 
 class KeptPopulation(MemoryPopulation):
@@ -74,6 +77,7 @@ class _New(Prepared):
     """New rows, and who judges them: all of them by the model of the base."""
 
     base: Prepared | None = None
+    ahead: tuple[str, ...] = ()  # columns that go on beyond the base
 
     @property
     def by(self) -> Prepared:
@@ -100,8 +104,25 @@ class _New(Prepared):
     def evidence_of(
         self, rows: Rows, threads: int = 1, progress: Progress | None = None
     ) -> Evidence:
-        numbers = self._once("numbers", lambda: numbering(self.attributes)(self.columns))
-        return self.model(threads).judged([own[rows] for own in numbers], progress)
+        numbers, unknown = self._once("numbers", self._numbers)
+        model = self.model(threads)
+        found = model.judged([own[rows] for own in numbers], progress)
+        for number, own in enumerate(model.properties):
+            if own.place in unknown:  # nothing is said of it, nor that it is empty
+                for array, nothing in ((found.outside, 0), (found.surprise, 0), (found.misfit, 0)):
+                    array[:, number] = nothing
+        return found
+
+    def _numbers(self) -> tuple[list[Numbers], set[int]]:
+        """Return the numbers of all rows on the scales of the model, unknown where they go on."""
+        numbers = numbering(self.attributes)(self.columns)
+        unknown = set()
+        for place, (own, new) in enumerate(zip(self.attributes, self.columns, strict=True)):
+            is_part = new.origin is None or not new.origin.given
+            if is_part and own.column.family in self.ahead and _goes_on(own.column, new):
+                numbers[place] = np.full(len(new), np.nan)
+                unknown.add(place)
+        return numbers, unknown
 
 
 class NewPopulation(MemoryPopulation):
@@ -110,9 +131,12 @@ class NewPopulation(MemoryPopulation):
     def __init__(self, base: MemoryPopulation, table: Table) -> None:
         """Take a base, and rows that were read as its own (`fitted.reading`)."""
         super().__init__(base.table, base.options, is_of_stream=True)
-        with_whom = f"compared with the {base.table.rows:,} rows of {base.table.source}"
-        known = base.notes if isinstance(base, KeptPopulation) else ()
-        notes = (*table.notes, with_whom, *known)
+        self.ahead = columns_ahead(base.table, table)
+        notes = [*table.notes, f"compared with the {base.table.rows:,} rows of {base.table.source}"]
+        notes += [
+            f"column {name!r} goes on beyond these, and is not compared" for name in self.ahead
+        ]
+        notes += base.notes if isinstance(base, KeptPopulation) else ()
         self.is_of_stream, self.base = False, base
         self.table = dataclasses.replace(table, notes=tuple(dict.fromkeys(notes)))
 
@@ -126,7 +150,7 @@ class NewPopulation(MemoryPopulation):
         base = _Base(own.table, own.options, own.selection, own.attributes, own.drawn, own.total)
         none = np.arange(0)  # of the new rows the model is made
         given = self.options, own.selection, own.attributes, none, self.table.rows
-        return _New(self.table, *given, base=base)
+        return _New(self.table, *given, base=base, ahead=self.ahead)
 
     def selection(self) -> Selection:
         """Return which columns take part: those of the model."""
@@ -202,6 +226,36 @@ class NewPopulation(MemoryPopulation):
         drawn = None if base.drawn is None else np.append(base.drawn, base.table.rows)
         attributes = tuple(attribute_of(columns[a.column.name], drawn) for a in base.attributes)
         return Prepared(table, self.options, selection, attributes, drawn, base.total)
+
+
+def columns_ahead(base: Table, new: Table) -> tuple[str, ...]:
+    """Return the columns that only go on: dates, and running numbers, of which no two are equal.
+
+    That tonight is later than all nights before is nothing odd.
+    """
+    known = {column.name: column for column in new.columns}
+    pairs = ((own, known[own.name]) for own in base.columns if own.name in known)
+    return tuple(own.name for own, other in pairs if _runs(own, other) and _goes_on(own, other))
+
+
+def _runs(own: Column, new: Column) -> bool:
+    if own.form in _DATES:
+        return True
+    return own.form == "integer" and not (_is_repeated(own) or _is_repeated(new))
+
+
+def _is_repeated(column: Column) -> bool:
+    known = column.values[~column.missing()] if column.is_numeric else np.zeros(2)
+    return len(np.unique(known)) < len(known)
+
+
+def _goes_on(own: Column, new: Column) -> bool:
+    """Return whether most of the new numbers are greater than all others, or less."""
+    if not (own.is_numeric and new.is_numeric) or own.missing().all() or new.missing().all():
+        return False
+    least, most = float(np.nanmin(own.values)), float(np.nanmax(own.values))
+    known = new.values[~new.missing()]
+    return bool(np.mean(known > most) > 0.5 or np.mean(known < least) > 0.5)
 
 
 def _with_row(own: Column, new: Column, row: int) -> Column:

@@ -72,6 +72,8 @@ def drifts(population: MemoryPopulation) -> tuple[Drift, ...]:
     if not isinstance(population, NewPopulation) or new.rows < LEAST_ROWS:
         return ()
     for own in population.base.selection().columns:
+        if own.name in population.ahead:
+            continue
         moved = _drift(own, new.column(own.name))
         if moved is not None:
             found.append(moved)
