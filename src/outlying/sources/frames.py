@@ -273,6 +273,7 @@ _KINDS: tuple[tuple[Any, Kind], ...] = (
     (dt.timedelta, "duration"),
 )
 _DAY_US = 86_400_000_000
+_FARTHEST = 2.0**63 - 1024  # the greatest count of 64 bits that floating point holds
 _DAYS_ONLY = ("Y", "M", "W", "D")  # resolutions of NumPy that know no time of day
 
 
@@ -357,7 +358,8 @@ def moments(form: Form, counts: Floats, missing: Mask) -> pyarrow.Array:
         "time": pa.time64("us"),
         "date": pa.timestamp(unit),
     }
-    return of_numbers(np.rint(counts / step).astype(np.int64), missing).view(kinds[form])
+    counts = np.clip(np.rint(counts / step), -_FARTHEST, _FARTHEST)
+    return of_numbers(counts.astype(np.int64), missing).view(kinds[form])
 
 
 def _filled(values: Sequence[object], missing: Mask, convert: Any) -> Floats:
