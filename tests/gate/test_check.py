@@ -283,7 +283,9 @@ def test_limits(given: Any, count: int) -> None:
     assert limit_of("max", given, 200) == count
 
 
-@pytest.mark.parametrize("given", [-1, "x", None, True, float("nan"), 1.5, "-3%", float("inf")])
+@pytest.mark.parametrize(
+    "given", ["200%", -1, "x", None, True, float("nan"), 1.5, "-3%", float("inf")]
+)
 def test_wrong_limits_are_refused(given: Any) -> None:
     with pytest.raises(outlying.OptionError, match="a number of rows"):
         limit_of("max", given, 200)

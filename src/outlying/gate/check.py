@@ -105,7 +105,7 @@ def limit_of(name: str, given: Any, rows: int) -> int:
         except ValueError:
             number = None
     is_number = isinstance(number, (int, float)) and not isinstance(number, bool)
-    if not is_number or not 0 <= number < math.inf or (number > 1 and number % 1):
+    if not is_number or not 0 <= number < math.inf or (number > 1 and (is_share or number % 1)):
         raise OptionError(
             f"{name} is {shown(given)}; allowed: a number of rows, a share of them below 1, or a "
             "text such as 0.5%"

@@ -28,7 +28,7 @@ def text(check: Check, *, quiet: bool = False) -> str:
 
 def _place(item: Flagged) -> str:
     named = f" ({item.name})" if item.name else ""
-    return f"row {item.row + 1:,}{named}" if item.row is not None else f"the row{named}"
+    return f"row {item.row + 1}{named}" if item.row is not None else f"the row{named}"
 
 
 def _said(item: Flagged) -> str:
