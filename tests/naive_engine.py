@@ -296,7 +296,8 @@ class Nearby:
     def _next(self, row: int, column: str, rest: set[int]) -> list[int]:
         """Return the hundred rows next to a row on a column, and those equal to the outermost.
 
-        They are no more than half of the rows that there are, but twenty.
+        They are no more than half of the rows that there are, but twenty. If outermost numbers go
+        on beyond and are not the row's own, they are left out, as long as twenty rows remain.
         """
         numbers = self.table[column]
         others = [
@@ -311,8 +312,12 @@ class Nearby:
         below, equal = sum(x < at for x in ordered), sum(x == at for x in ordered)
         size = min(100, max(len(ordered) // 2, 20))
         first = max(min((below + below + equal) // 2 - size // 2, len(ordered) - size), 0)
-        taken = [*ordered[first : first + size], at]
-        return [r for r in others if min(taken) <= _number(numbers[r]) <= max(taken)]
+        window = ordered[first : first + size]
+        ends = {min(*window, at), max(*window, at)}
+        beyond = {x for x in ends - {at} if ordered.count(x) > window.count(x)}
+        near = [r for r in others if min(ends) <= _number(numbers[r]) <= max(ends)]
+        off = [r for r in near if _number(numbers[r]) not in beyond]
+        return off if len(off) >= 20 else near
 
 
 def _number(cell: Value) -> float:

@@ -11,7 +11,7 @@ from typing import TypeAlias, cast
 import numpy as np
 
 from outlying.derived.choosing import taking_part
-from outlying.derived.relations import Relation
+from outlying.derived.relations import Computed, Relation
 from outlying.derived.sketches import relation_sketch
 from outlying.method.distribution import Between
 from outlying.method.profiles import (
@@ -28,7 +28,7 @@ from outlying.method.profiles import (
 )
 from outlying.options import Options
 from outlying.results import culprits
-from outlying.results.culprits import Finding, Grouping, Kind, StoryBuilder
+from outlying.results.culprits import Evidence, Finding, Grouping, Kind, StoryBuilder
 from outlying.results.findings import Findings, Population
 from outlying.results.notes import hints_on, how_computed, notes_on, table_notes
 from outlying.results.stories import LEAST_STRENGTH, Pair, Rank, Story
@@ -77,9 +77,9 @@ def blamed(searched: Searched) -> dict[str, float]:
     Columns stand in the order of the table. Where there is no finding all are ordinary.
     """
     exact = searched.exact
-    found = [_finding(hit, exact) for hit in searched.outcome.reported]
+    evidence = _evidence(searched.outcome.reported, exact)
     families = sorted({own.family for own in exact.properties})
-    shares = dict(zip(families, culprits.blame(found, range(len(families))), strict=True))
+    shares = dict(zip(families, culprits.blame(evidence, range(len(families))), strict=True))
     shares |= {name: 0.0 for name in families if not _is_judged(exact, name)}
     return {name: shares[name] for name in taking_part(searched.selection, searched.table.names)}
 
@@ -166,13 +166,12 @@ def _described(
     hits: Sequence[Hit], told: Sequence[StoryBuilder], searched: Searched
 ) -> tuple[Story, ...]:
     """Describe stories; only their headlines get pictures."""
-    exact, found = searched.exact, [_finding(hit, searched.exact) for hit in hits]
-    kinds = _kinds(exact)
-    chosen = culprits.culprits(told, found, kinds)
+    evidence = _evidence(hits, searched.exact)
+    chosen = culprits.culprits(told, evidence)
     stories = []
     for number, (item, culprit) in enumerate(zip(told, chosen, strict=True)):
         is_known = culprit in chosen[:number]
-        undecided = [] if is_known else culprits.undecided(item, found, kinds)
+        undecided = [] if is_known else culprits.undecided(item, evidence)
         stories.append(_story(item, culprit, undecided, hits, searched))
     return tuple(stories)
 
@@ -200,6 +199,22 @@ def _story(
     columns = tuple(names[column] for column in sorted(told.columns))
     doubtful = tuple(names[column] for column in undecided)
     return Story(columns, names[culprit], pairs[place], pairs, doubtful)
+
+
+def _evidence(hits: Sequence[Hit], exact: Evaluation) -> Evidence:
+    """Return what findings tell of the columns, and which of them formulas join.
+
+    These are formulas that the row keeps; one that shares a column with a broken one speaks for it.
+    """
+    found = [_finding(hit, exact) for hit in hits]
+    formulas = {
+        place: frozenset(exact.families_of(place, ()))
+        for place, own in enumerate(exact.properties)
+        if isinstance(own.attribute.column.origin, Computed)
+    }
+    broken = [formulas.pop(place) for place in {hit.property for hit in hits} & formulas.keys()]
+    kept = [own for own in formulas.values() if own.isdisjoint(frozenset().union(*broken))]
+    return Evidence(found, _kinds(exact), culprits.joined_columns(kept))
 
 
 def _kinds(exact: Evaluation) -> list[Kind]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import dataclasses
 import enum
 import math
-from collections.abc import Collection, Hashable, Iterable, Sequence
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 
 #: So many findings that add nothing are kept: there may be hundreds.
 MOST_ABSORBED = 5
@@ -131,21 +131,49 @@ class Grouping:
             story.absorbed.append(finding)
 
 
-def rest(found: Iterable[Finding], column: int) -> float:
-    """Return the strength of the strongest finding without a column; 0 if there is none."""
-    return max((item.strength for item in found if column not in item.columns), default=0.0)
+@dataclasses.dataclass(frozen=True, slots=True)
+class Evidence:
+    """What is known of the columns of a row.
+
+    Columns `joined` by a formula that the row keeps are one witness: if a price is wrong, so is the
+    total that was computed from it.
+    """
+
+    found: Sequence[Finding]
+    kinds: Sequence[Kind] = ()
+    joined: Mapping[int, frozenset[int]] = dataclasses.field(default_factory=dict)
+
+    def rest(self, column: int) -> float:
+        """Return the strength of the strongest finding without a column; 0 if there is none."""
+        own = self.joined.get(column, frozenset((column,)))
+        return max(
+            (item.strength for item in self.found if item.columns.isdisjoint(own)), default=0.0
+        )
+
+    def without(self, columns: Collection[int]) -> Evidence:
+        """Return what findings without any of these columns tell."""
+        others = [item for item in self.found if item.columns.isdisjoint(columns)]
+        return dataclasses.replace(self, found=others)
 
 
-def blame(found: Collection[Finding], columns: Iterable[int]) -> list[float]:
+def joined_columns(formulas: Iterable[Iterable[int]]) -> dict[int, frozenset[int]]:
+    """Return for each column of a formula all that formulas join it with."""
+    joined: dict[int, frozenset[int]] = {}
+    for columns in formulas:
+        own = frozenset(columns)
+        own = own.union(*(joined.get(column, own) for column in own))
+        joined |= dict.fromkeys(own, own)
+    return joined
+
+
+def blame(evidence: Evidence, columns: Iterable[int]) -> list[float]:
     """Return for each column how much weaker the strongest finding would be without it."""
-    top = max((item.strength for item in found), default=0.0)
-    involved = frozenset().union(*(item.columns for item in found))
-    return [max(0.0, top - rest(found, item)) if item in involved else 0.0 for item in columns]
+    top = max((item.strength for item in evidence.found), default=0.0)
+    involved = frozenset().union(*(item.columns for item in evidence.found))
+    return [max(0.0, top - evidence.rest(item)) if item in involved else 0.0 for item in columns]
 
 
-def culprits(
-    stories: Sequence[StoryBuilder], found: Sequence[Finding], kinds: Sequence[Kind]
-) -> list[int]:
+def culprits(stories: Sequence[StoryBuilder], evidence: Evidence) -> list[int]:
     """Return the odd column of each story, the strongest story first.
 
     What an earlier story blames on a column, a later one does as well.
@@ -154,42 +182,41 @@ def culprits(
     for story in stories:
         known = next((culprit for culprit in chosen if culprit in story.columns), None)
         if known is None:
-            others = [item for item in found if item.columns.isdisjoint(chosen)]
-            known = culprit(story, others, kinds)
+            known = culprit(story, evidence.without(chosen))
         chosen.append(known)
     return chosen
 
 
-def culprit(story: StoryBuilder, found: Sequence[Finding], kinds: Sequence[Kind]) -> int:
+def culprit(story: StoryBuilder, evidence: Evidence) -> int:
     """Return the column of a story without which the row is most ordinary.
 
     Where several are, their own findings count; then a number is odd rather than a category, that
     rather than a time, that rather than a missing value.
     """
     own = {item.property: item.strength for item in reversed(story.findings)}
-    left = _least_left(story, found, kinds)
+    left, kinds = _least_left(story, evidence), evidence.kinds
     strongest = max(own.get(column, -math.inf) for column in left)
     left = [item for item in left if own.get(item, -math.inf) >= strongest - WEAKER_FINDING]
     return min(left, key=lambda item: (kinds[item], -own.get(item, -math.inf), item))
 
 
-def undecided(story: StoryBuilder, found: Sequence[Finding], kinds: Sequence[Kind]) -> list[int]:
+def undecided(story: StoryBuilder, evidence: Evidence) -> list[int]:
     """Return the columns of a broken relation of which nothing says which one is wrong.
 
     Where other findings share one of them, that one is: then there are none.
     """
     if not any(item.is_mutual for item in story.findings):
         return []
-    left = _least_left(story, found, kinds)
+    left = _least_left(story, evidence)
     return left if len(left) > 1 else []
 
 
-def _least_left(story: StoryBuilder, found: Sequence[Finding], kinds: Sequence[Kind]) -> list[int]:
+def _least_left(story: StoryBuilder, evidence: Evidence) -> list[int]:
     """Keep the columns without which least is left, of those that are judged."""
     floor = ORDINARY_REST * story.strength
     if any(item.is_mutual for item in story.findings):
         floor = min(floor, EVIDENT_REST)
-    judged = (item for item in sorted(story.columns) if kinds[item] is not Kind.CONTEXT)
-    rests = {column: max(rest(found, column), floor) for column in judged}
+    judged = (item for item in sorted(story.columns) if evidence.kinds[item] is not Kind.CONTEXT)
+    rests = {column: max(evidence.rest(column), floor) for column in judged}
     least = min(rests.values())
     return [column for column, value in rests.items() if value <= least + SAME_REST]

@@ -101,7 +101,8 @@ class Nearby:
     ) -> Iterator[tuple[int, Places]]:
         """Return the rows next to each number of an attribute, where there are enough.
 
-        They satisfy the other conditions, and know the property; equal numbers are in together.
+        They satisfy the other conditions, and know the property; equal numbers are in together, or
+        out if they go on beyond.
         """
         order = self._order(attribute)
         is_in = judge.is_known.copy()
@@ -115,8 +116,14 @@ class Nearby:
         size = min(NEXT, max(len(ordered) // 2, LEAST_GROUP))
         first = np.clip(middle - size // 2, 0, len(ordered) - size)
         last = first + size - 1
-        begins = np.searchsorted(ordered, np.minimum(ordered[first], at), "left")
-        ends = np.searchsorted(ordered, np.maximum(ordered[last], at), "right")
+        low, high = np.minimum(ordered[first], at), np.maximum(ordered[last], at)
+        begins, ends = np.searchsorted(ordered, low), np.searchsorted(ordered, high, "right")
+        # A spike that goes on beyond is not nearby for those off it, unless little else is left.
+        after, until = np.searchsorted(ordered, low, "right"), np.searchsorted(ordered, high)
+        after = np.where((begins < first) & (low < at), after, begins)
+        until = np.where((ends > last + 1) & (high > at), until, ends)
+        is_enough = until - after >= LEAST_GROUP
+        begins, ends = np.where(is_enough, after, begins), np.where(is_enough, until, ends)
         for place, (begin, end) in enumerate(zip(begins.tolist(), ends.tolist(), strict=True)):
             yield place, order[begin:end]
 
