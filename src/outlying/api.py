@@ -26,8 +26,8 @@ from outlying.results.findings import Findings
 from outlying.results.findings import Population as Description
 from outlying.results.many import Explanations
 from outlying.sources import registry
-from outlying.table.evidence import lone_rows, lone_values, naming_columns
 from outlying.table.table import Table
+from outlying.table.targets import lone_rows, lone_values, naming_columns
 from outlying.table.values import Value
 
 if TYPE_CHECKING:

@@ -12,8 +12,7 @@ from outlying.api import Explainer
 from outlying.errors import MissingExtraError, OutlyingError
 from outlying.results.many import Explanations
 from outlying.table.columns import Column, Floats
-from outlying.table.row_hash import Hashes
-from outlying.table.sampling import row_hashes
+from outlying.table.row_hash import Hashes, row_hashes
 from outlying.table.table import Table
 
 try:

@@ -22,7 +22,7 @@ from outlying.detect.bagging import MOST_LABELS, Coordinates
 from outlying.options import Bagging, Base, Combine
 from outlying.sources import read
 from outlying.table.columns import Column, categorical_column, numeric_column
-from outlying.table.sampling import sample_rows
+from outlying.table.row_hash import sample_rows
 from tests import naive, naive_detect, strategies
 from tests.detect.tables import numbers
 

@@ -25,7 +25,7 @@ from outlying.stream.bottom_k import DistinctCounter
 from outlying.stream.lookup import Lookup, LookupPass, UnreadTable, with_found_rows
 from outlying.stream.profile import Profile, finish
 from outlying.stream.profile_pass import ProfilePass, ProfileState, fields_of
-from outlying.table import sampling, selection
+from outlying.table import row_hash, selection
 from outlying.table.columns import Column
 from outlying.table.selection import is_asked_for, select_any
 from outlying.table.table import SkippedColumn, SkipReason, Table
@@ -213,7 +213,7 @@ def test_a_stream_gives_what_memory_gives(
     found = profile_of(table, options, most=most, sample=sample)
     memory = in_memory(table, options)
     asked = [column for column in memory.columns if is_asked_for(column.name, options)]
-    rows = sampling.sample_rows(asked, memory.rows, sample, most)
+    rows = row_hash.sample_rows(asked, memory.rows, sample, most)
     drawn = cells_of(found.table.columns, range(found.drawn))
     assert drawn == cells_of(asked, rows)
     assert found.rows == len(table)
@@ -267,9 +267,9 @@ def test_a_large_table_is_sampled_as_in_memory() -> None:
         options = Options.of(exclude=exclude)
         memory = in_memory(table, options)
         asked = [column for column in memory.columns if is_asked_for(column.name, options)]
-        given: dict[str, Any] = {"most": sampling.SKETCH_SIZE, "sample": 16_384}
+        given: dict[str, Any] = {"most": row_hash.SKETCH_SIZE, "sample": 16_384}
         found = profile_of(table, options, seed=len(exclude), **given)
-        expected = cells_of(asked, sampling.sample_rows(asked, rows, 16_384))
+        expected = cells_of(asked, row_hash.sample_rows(asked, rows, 16_384))
         assert cells_of(found.table.columns, range(found.drawn)) == expected
         assert (found.drawn, found.rows, found.is_whole) == (16_384, rows, False)
         assert found.skipped == select_any(memory, options).skipped

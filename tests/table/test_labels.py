@@ -10,7 +10,7 @@ import pytest
 
 import outlying
 from outlying.table.columns import numeric_column
-from outlying.table.evidence import label_columns, lone_rows
+from outlying.table.targets import label_columns, lone_rows
 from tests.conftest import Run
 
 

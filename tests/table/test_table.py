@@ -22,7 +22,7 @@ from outlying.table.columns import (
     integer_column,
     numeric_column,
 )
-from outlying.table.sampling import row_hashes
+from outlying.table.row_hash import row_hashes
 from outlying.table.table import SkippedColumn, Table
 
 AGE = integer_column("age", np.array([31, 0, 31, 47]), np.array([False, True, False, False]))

@@ -25,7 +25,7 @@ from outlying.method.distances import EXPECTED, MOST_EXCEPTIONS, share_of_except
 from outlying.method.relations import Variable
 from outlying.options import Options
 from outlying.table.columns import Column, Derivation
-from outlying.table.sampling import sample_rows, shuffle_by_ranks
+from outlying.table.row_hash import sample_rows, shuffle_by_ranks
 from outlying.table.selection import Selection, compared
 from outlying.table.table import Table
 from outlying.table.values import Rows

@@ -35,7 +35,7 @@ from outlying.table.columns import (
     Rows,
     numeric_column,
 )
-from outlying.table.sampling import limit_copies, sample_rows
+from outlying.table.row_hash import limit_copies, sample_rows
 
 Progress: TypeAlias = Callable[[int, int], None]
 Attributes: TypeAlias = tuple[int, ...]

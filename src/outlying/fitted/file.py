@@ -27,7 +27,7 @@ from outlying.table.columns import (
     WrittenTexts,
     frozen,
 )
-from outlying.table.sampling import sample_rows
+from outlying.table.row_hash import sample_rows
 from outlying.table.selection import compared
 from outlying.table.table import SkippedColumn, SkipReason, Table
 from outlying.table.values import EXPECTS

@@ -25,7 +25,7 @@ from outlying.search.scoring import Progress
 from outlying.search.standing import Standing
 from outlying.search.threads import LazyValues
 from outlying.table.columns import Floats, Rows
-from outlying.table.sampling import sample_rows
+from outlying.table.row_hash import sample_rows
 from outlying.table.selection import (
     Selection,
     check_width,

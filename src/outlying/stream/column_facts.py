@@ -26,9 +26,9 @@ from outlying.table.row_hash import (
     Hashes,
     are_long,
     float_hashes,
-    integer_hashes,
     salted_sums,
     splitmix64,
+    whole_hashes,
 )
 from outlying.table.selection import MOST_TEXTS
 from outlying.table.values import LARGEST_EXACT_INTEGER, TRAILING_ZERO, are_keys
@@ -313,7 +313,7 @@ def _number_cells(field: Field, found: Numbers, array: Array) -> Cells:
     if not (_may_be_long(field, array) and _is_at_limit(found)):
         return Cells(field.name, float_hashes(found.values))
     values, missing = whole(array)
-    hashes = integer_hashes(values)
+    hashes = whole_hashes(values)
     if missing is not None:
         hashes[missing] = MISSING_HASH
     return Cells(field.name, hashes)

@@ -27,13 +27,14 @@ from outlying.stream.column_facts import (
 )
 from outlying.stream.profile_pass import PastPass, ProfilePass, ProfileState
 from outlying.table.columns import Column, Derivation, infinities_note
-from outlying.table.evidence import Copy, row_numbers
-from outlying.table.sampling import systematic_sample
+from outlying.table.row_hash import systematic_sample
 from outlying.table.selection import (
     MOST_TEXTS,
     ColumnSummary,
+    Copy,
     Selection,
     is_too_fine,
+    row_numbers,
     skipped_column,
 )
 from outlying.table.table import SkippedColumn, SkipReason, Table

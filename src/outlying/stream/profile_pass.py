@@ -22,10 +22,18 @@ from outlying.sources.passes import Batch
 from outlying.stream.bottom_k import RowSketch
 from outlying.stream.column_facts import ColumnCounts
 from outlying.table.columns import Column, Rows
-from outlying.table.evidence import Copy, are_codes, copies_in, may_count_rows
-from outlying.table.row_hash import salted_sums, splitmix64
-from outlying.table.sampling import SKETCH_SIZE
-from outlying.table.selection import MOST_ASKED, Selection, check_width, is_asked_for, not_empty
+from outlying.table.row_hash import SKETCH_SIZE, salted_sums, splitmix64
+from outlying.table.selection import (
+    MOST_ASKED,
+    Copy,
+    Selection,
+    are_codes,
+    check_width,
+    copies_in,
+    is_asked_for,
+    may_count_rows,
+    not_empty,
+)
 from outlying.table.table import SkippedColumn, Table, is_part_name
 from outlying.table.values import EXPECTS, Value
 

@@ -1,9 +1,14 @@
-"""Row hashes: 64 bits for every row that depend on its values alone, wherever they are read.
+"""Row hashes, 64 bits for every row that depend on its values alone, and samples drawn by them.
 
-Rows are sampled, counted and found again by these hashes, in memory and on engines alike. A cell
+Rows are sampled, counted and found again by these hashes, in memory and on streams alike. A cell
 has a hash, which is salted by the name of its column; a row hash is the sum of its salted cells,
-mixed by SplitMix64, so that the order of columns does not matter. Equal rows have equal hashes;
-that others do too is as unlikely as two equal random numbers of 64 bits.
+mixed by SplitMix64 (Steele, Lea, Flood 2014), so that the order of columns does not matter. Equal
+rows have equal hashes; that others do too is as unlikely as two equal random numbers of 64 bits.
+
+The distinct rows with the least hashes (a bottom-k sketch, also known as k minimum values) are a
+uniform sample of all distinct rows. Each is kept with the number of its copies, and rows are drawn
+from these by systematic sampling: the same ones whatever the order of rows and columns. A pass over
+a table that outgrows memory keeps the same sketch, and draws the same rows.
 """
 
 from __future__ import annotations
@@ -12,18 +17,23 @@ import dataclasses
 import functools
 import hashlib
 from collections.abc import Iterable, Sequence
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from outlying.table.values import LARGEST_EXACT_INTEGER, Codes, Floats, Mask, Rows
 
+if TYPE_CHECKING:
+    from outlying.table.columns import Column
+
 Hashes: TypeAlias = npt.NDArray[np.uint64]
 Bytes: TypeAlias = npt.NDArray[np.uint8]
 
 #: The hash of a cell without a value: the bits of NaN.
 MISSING_HASH = np.uint64(0x7FF8000000000000)
+#: How many distinct rows the sketch keeps.
+SKETCH_SIZE = 65_536
 
 _BLOCK = 16_384  # rows at a time: their hashes stay in the processor's cache
 _HALF = np.uint64(32)
@@ -51,19 +61,19 @@ def salted_sums(columns: Iterable[Cells], rows: int) -> Hashes:
     total = np.zeros(rows, dtype=np.uint64)
     for column in columns:
         salt, codes = _salt(column.name), column.codes
-        labels = (
-            _salted(np.append(column.hashes, MISSING_HASH), salt) if codes is not None else None
-        )
+        hashes = column.hashes
+        if codes is not None:
+            hashes = _salted(np.append(hashes, MISSING_HASH), salt)
         for block in _blocks(rows):
-            if codes is None or labels is None:
-                total[block] += _salted(column.hashes[block], salt)
+            if codes is None:
+                total[block] += _salted(hashes[block], salt)
             else:
-                total[block] += labels.take(codes[block], mode="wrap")
+                total[block] += hashes.take(codes[block], mode="wrap")
     return total
 
 
 def splitmix64(numbers: Hashes) -> Hashes:
-    """Mix 64-bit numbers, one to one: the outputs of SplitMix64 (Steele, Lea, Flood 2014)."""
+    """Mix 64-bit numbers, one to one: the outputs of SplitMix64."""
     result = numbers * _GOLDEN
     for block in _blocks(len(result)):
         own = result[block]
@@ -97,7 +107,7 @@ def _digest(text: bytes) -> int:
     return int.from_bytes(hashlib.blake2b(text, digest_size=8).digest(), "little")
 
 
-# --- hashes of single cells -----------------------------------------------------------------
+# --- hashes of single cells ----------------------------------------------------------------------
 
 
 @np.errstate(invalid="ignore")  # NaN may come in a form that signals
@@ -108,18 +118,22 @@ def float_hashes(values: Floats) -> Hashes:
     return hashes
 
 
-def integer_hashes(values: npt.NDArray[Any]) -> Hashes:
-    """Return the hashes of whole numbers of at most 64 bits: those of their texts.
+def whole_hashes(values: npt.NDArray[Any], missing: Mask | None = None) -> Hashes:
+    """Return the hashes of whole numbers of any type: those of their texts.
 
     Those that floating point holds have the hash they have there. Beyond, a column is read as
-    texts; which of both it is, an engine knows only at the end.
+    texts; which of both it is, a pass knows only at its end.
     """
-    if values.dtype == np.uint64:
-        return _unsigned_hashes(values)
-    hashes = float_hashes(values.astype(np.float64))
-    beyond = are_long(values)
-    if beyond.any():
-        hashes[beyond] = splitmix64(values[beyond].astype(np.int64).view(np.uint64))
+    if values.dtype.kind == "O":
+        hashes = label_hashes([str(value) for value in values.tolist()])
+    else:
+        long = are_long(values)
+        hashes = _hashes_of_whole(values.astype(np.float64), values.astype(np.uint64), long)
+        if values.dtype == np.uint64:
+            longest = values >= np.uint64(10**_DIGITS)
+            hashes[longest] = label_hashes([str(value) for value in values[longest].tolist()])
+    if missing is not None:
+        hashes[missing] = MISSING_HASH
     return hashes
 
 
@@ -130,20 +144,11 @@ def are_long(values: npt.NDArray[Any]) -> Mask:
     return np.asarray(is_above | is_below, dtype=bool)
 
 
-def whole_hashes(values: npt.NDArray[Any], missing: Mask) -> Hashes:
-    """Return the hashes of whole numbers of any type, some of which may be missing."""
-    is_object = values.dtype.kind == "O"
-    texts = [str(value) for value in values.tolist()] if is_object else []
-    hashes = label_hashes(texts) if is_object else integer_hashes(values)
-    hashes[missing] = MISSING_HASH
-    return hashes
-
-
-def _unsigned_hashes(values: Hashes) -> Hashes:
-    hashes = _signed_hashes(values, np.zeros(len(values), dtype=bool))
-    long = values >= np.uint64(10**_DIGITS)
+def _hashes_of_whole(numbers: Floats, complements: Hashes, long: Mask) -> Hashes:
+    """Return the bits of numbers; of long ones, their two's complement, mixed."""
+    hashes = float_hashes(numbers)
     if long.any():
-        hashes[long] = label_hashes([str(value) for value in values[long].tolist()])
+        hashes[long] = splitmix64(complements[long])
     return hashes
 
 
@@ -192,26 +197,109 @@ def _rehash_whole_numbers(hashes: Hashes, padded: Bytes, starts: Rows, lengths: 
     may_be = (first >= ord("1")) & (first <= ord("9")) & (lengths <= _DIGITS) & (lengths > 0)
     may_be |= (first == ord("0")) & (lengths == 1) & ~is_negative
     places = np.flatnonzero(may_be)
-    sizes, are_whole = _parsed(padded, starts[places], lengths[places])
-    places = places[are_whole]
-    hashes[places] = _signed_hashes(sizes[are_whole], is_negative[places])
-
-
-def _parsed(padded: Bytes, starts: Rows, lengths: Rows) -> tuple[Hashes, Mask]:
-    """Read digits, and tell whether there was nothing else."""
-    sizes, are_whole = np.zeros(len(starts), dtype=np.uint64), np.ones(len(starts), dtype=bool)
+    starts, lengths = starts[places], lengths[places]
+    sizes, are_whole = np.zeros(len(places), dtype=np.uint64), np.ones(len(places), dtype=bool)
     for place in range(int(lengths.max(initial=0))):
         digits = padded[starts + place] - np.uint8(ord("0"))
         inside = place < lengths
         are_whole &= ~inside | (digits < 10)
         sizes = np.where(inside, sizes * np.uint64(10) + digits, sizes)
-    return sizes, are_whole
+    places, sizes = places[are_whole], sizes[are_whole]
+    is_below = is_negative[places]
+    hashes[places] = _hashes_of_whole(
+        np.where(is_below, -1.0, 1.0) * sizes,
+        np.where(is_below, np.uint64(0) - sizes, sizes),
+        sizes > LARGEST_EXACT_INTEGER,
+    )
 
 
-def _signed_hashes(sizes: Hashes, is_negative: Mask) -> Hashes:
-    """Return the hashes of whole numbers, given by size and sign."""
-    hashes = float_hashes(np.where(is_negative, -1.0, 1.0) * sizes)
-    beyond = sizes > LARGEST_EXACT_INTEGER
-    if beyond.any():
-        hashes[beyond] = splitmix64(np.where(is_negative, np.uint64(0) - sizes, sizes)[beyond])
-    return hashes
+# --- samples -------------------------------------------------------------------------------------
+
+
+def row_hashes(columns: Iterable[Column], rows: int) -> Hashes:
+    """Return the hash of each row of a table in memory."""
+    return splitmix64(salted_sums((column.cells() for column in columns), rows))
+
+
+def sample_rows(
+    columns: Iterable[Column], rows: int, count: int, sketch_size: int = SKETCH_SIZE
+) -> Rows:
+    """Draw rows as if at random, but always the same ones; all where there are no more."""
+    hashes = row_hashes((c if c.is_numeric else c.with_plain_labels() for c in columns), rows)
+    least, counts = _bottom_k(hashes, max(sketch_size, count))
+    places = systematic_sample(least, counts, count)
+    kept = np.flatnonzero(hashes <= least[-1]) if len(least) else np.arange(0)
+    ordered = kept[np.argsort(hashes[kept], kind="stable")]
+    starts = np.cumsum(counts) - counts
+    return np.asarray(ordered[starts[places] + _occurrences_before(places)], dtype=np.int64)
+
+
+def shuffle_by_ranks(columns: Iterable[Column], rows: Rows) -> Rows:
+    """Return rows in an order as if at random that no name, unit or way of storing values changes.
+
+    Numbers count by their ranks among the rows, categories by their labels.
+    """
+    total = np.zeros(len(rows), dtype=np.uint64)
+    for column in columns:
+        if column.is_numeric:
+            _, ranks = np.unique(column.values[rows], return_inverse=True)
+            total += splitmix64(ranks.astype(np.uint64))
+        else:
+            labels = label_hashes(column.with_plain_labels().labels)
+            total += splitmix64(np.append(labels, MISSING_HASH))[column.codes[rows]]
+    return np.asarray(rows[np.argsort(splitmix64(total), kind="stable")], dtype=np.int64)
+
+
+def systematic_sample(hashes: Hashes, counts: Rows, wanted: int) -> Rows:
+    """Draw from distinct rows, given by ascending hashes and their numbers of copies.
+
+    Return the place of each row drawn among the distinct ones. Rows are taken at equal steps
+    through all copies, so that each distinct row has its share, and shuffled by their hashes: any
+    number of the first ones is a fair sample as well.
+    """
+    total = int(counts.sum())
+    if total <= wanted:
+        places = np.repeat(np.arange(len(hashes)), counts)
+    else:
+        places = np.searchsorted(np.cumsum(counts), _midpoints(total, wanted), side="right")
+    copies = _occurrences_before(places)
+    order = splitmix64(hashes[places] + splitmix64(copies.astype(np.uint64)))
+    return np.asarray(places[np.lexsort((copies, hashes[places], order))], dtype=np.int64)
+
+
+def limit_copies(columns: Iterable[Column], rows: int, most: int) -> tuple[Rows, Rows]:
+    """Return rows without copies beyond a number, and for each row its place among these."""
+    hashes = row_hashes(columns, rows)
+    kept = np.flatnonzero(_occurrences_before(hashes) < most)
+    order = np.argsort(hashes[kept], kind="stable")
+    return kept, order[np.searchsorted(hashes[kept], hashes, sorter=order)]
+
+
+def _bottom_k(hashes: Hashes, k: int) -> tuple[Hashes, Rows]:
+    """Return the k least of the distinct hashes, and how many rows have each."""
+    if k < len(hashes):  # without copies, so many rows are enough
+        some = hashes[hashes <= np.partition(hashes, k)[k]]
+        least, counts = np.unique(some, return_counts=True)
+        if len(least) >= k:
+            return least[:k], counts[:k]
+    least, counts = np.unique(hashes, return_counts=True)
+    return least[:k], counts[:k]
+
+
+def _midpoints(total: int, parts: int) -> Rows:
+    """Return the middles of equal parts, rounded down: floor((2i + 1) total / (2 parts))."""
+    odd = 2 * np.arange(parts, dtype=np.int64) + 1
+    halves = max(1, 2 * parts)
+    whole, rest = divmod(total, halves)  # in two steps, as the product may be too large
+    return odd * whole + odd * rest // halves
+
+
+def _occurrences_before(numbers: Hashes | Rows) -> Rows:
+    """Return for each number how many equal ones come before it."""
+    order = np.argsort(numbers, kind="stable")
+    ordered = numbers[order]
+    begins = np.flatnonzero(np.concatenate(([True], ordered[1:] != ordered[:-1])))
+    before = np.empty(len(numbers), dtype=np.int64)
+    sizes = np.diff(np.append(begins, len(numbers)))
+    before[order] = np.arange(len(numbers)) - np.repeat(begins, sizes)
+    return before

@@ -103,7 +103,7 @@ class Table:
             )
         return rows[0]
 
-    def matching(self, where: Mapping[str, Any]) -> list[int]:
+    def matching(self, where: Mapping[str, Any], *, at_least_one: bool = False) -> list[int]:
         """Return all rows that hold these values."""
         if not where:
             raise RowError("where is empty; give at least one column and its value")
@@ -115,6 +115,8 @@ class Table:
                 raise RowError(
                     f"where: column {name!r} expects {error}, got {shown(value)}"
                 ) from None
+        if at_least_one and not mask.any():
+            raise RowError(f"no row has {where_text(where)}; at least one is needed")
         return [int(row) for row in np.flatnonzero(mask)]
 
     def with_object(self, values: Mapping[str, Any], optional: Iterable[str] = ()) -> Table:

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import itertools
 import operator
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias, cast
 
@@ -24,14 +26,24 @@ from outlying.errors import (
 )
 from outlying.options import Options
 from outlying.table.columns import Column
-from outlying.table.evidence import is_unnamed, label_columns
-from outlying.table.selection import is_asked_for, optional_columns
-from outlying.table.table import Table, where_text
-from outlying.table.values import Value, text_of
+from outlying.table.selection import LEAST_ROWS, is_asked_for, is_unnamed, optional_columns
+from outlying.table.table import SkippedColumn, SkipReason, Table
+from outlying.table.values import Rows, Value, text_of
 
 Where: TypeAlias = Mapping[str, Any]
 Key: TypeAlias = tuple[tuple[str, Value], ...]
 
+#: A name that is shared by more than one row in ten is none.
+LEAST_DISTINCT = 0.9
+
+_FIRST_ROWS = 5_000  # rows that show most columns not to be keys
+_KEY_DIGITS = 4
+_MOST_PAIRED = 6  # columns of which two may name rows together
+_KEY = re.compile(
+    r"(^|[ _.-])(id|key|code|name|no|nr|num|number|uuid|ref)$|[a-z](Id|ID|No|Nr)$", re.A
+)
+_LOOKED_AT = 64  # rows that tell most columns apart
+_LEAST_LABELLED = 2  # a single row may be the only one with a value: a finding, not a label
 _YES = {"true", "t", "yes", "y", "1", "1.0", "on"}
 _NO = {"", "false", "f", "no", "n", "0", "0.0", "off"}
 
@@ -167,15 +179,19 @@ class Targets:
 
 def targets_in(table: Table, options: Options, asked: RowRequest) -> Targets:
     """Find what is asked for in a table in memory, and check it."""
-    if asked.rows is not None:
-        return Targets.of_rows(_positions(table, asked))
+    if asked.objects is not None:
+        fits = ObjectCheck(table, options, optional_columns(table, options))
+        for place, item in enumerate(asked.objects):
+            with asked.about(place):
+                fits.check(item)
+        return Targets(tuple(Target(new=item) for item in asked.objects))
     if asked.every is not None:
-        return Targets.of_rows(_matching(table, asked.every))
+        return Targets.of_rows(table.matching(asked.every, at_least_one=True))
     if asked.index is not None:
         return Targets.of_rows([table.find(_in_index(table, asked.index))])
-    if asked.wheres is not None:
-        return Targets.of_rows(_found(table, asked))
-    return new_objects(table, options, asked)
+    if asked.rows is not None:
+        return Targets.of_rows(_positions(table, asked))
+    return Targets.of_rows(_found(table, asked))
 
 
 def _in_index(table: Table, values: tuple[Any, ...]) -> Where:
@@ -194,17 +210,18 @@ def _in_index(table: Table, values: tuple[Any, ...]) -> Where:
     return dict(zip(index, values, strict=True))
 
 
-def new_objects(table: Table, options: Options, asked: RowRequest) -> Targets:
-    """Check new objects against the columns of the table."""
-    fits = ObjectCheck(table, options, optional_columns(table, options))
-    for place, item in enumerate(asked.objects or ()):
+def _positions(table: Table, asked: RowRequest) -> Iterator[int]:
+    for place, row in enumerate(asked.rows or ()):
+        if asked.name is not None and isinstance(row, (bool, np.bool_)):
+            raise RowError(
+                f"{asked.name(place)} is {bool(row)}; allowed: positions, whole numbers from 0 "
+                "(numpy.flatnonzero gives those of a mask)"
+            )
         with asked.about(place):
-            fits.check(item)
-    return Targets(tuple(Target(new=item) for item in asked.objects or ()))
+            yield _checked_position(table, row)
 
 
-def checked_position(table: Table, row: object) -> int:
-    """Check the position of a row, a whole number from 0."""
+def _checked_position(table: Table, row: object) -> int:
     try:
         if isinstance(row, bool):
             raise TypeError  # true and false are no positions, though Python counts with them
@@ -219,6 +236,13 @@ def checked_position(table: Table, row: object) -> int:
     return place
 
 
+def _found(table: Table, asked: RowRequest) -> Iterator[int]:
+    for place, where in enumerate(asked.wheres or ()):
+        known = check_where(where, "where" if asked.name is None else asked.name(place))
+        with asked.about(place):
+            yield table.find(known)
+
+
 def check_where(where: object, name: str = "where") -> Where:
     """Refuse what is no mapping of column to value."""
     if not isinstance(where, Mapping):
@@ -227,31 +251,6 @@ def check_where(where: object, name: str = "where") -> Where:
             "such as {'id': 'A17'}"
         )
     return where
-
-
-def _positions(table: Table, asked: RowRequest) -> Iterator[int]:
-    for place, row in enumerate(asked.rows or ()):
-        if asked.name is not None and isinstance(row, (bool, np.bool_)):
-            raise RowError(
-                f"{asked.name(place)} is {bool(row)}; allowed: positions, whole numbers from 0 "
-                "(numpy.flatnonzero gives those of a mask)"
-            )
-        with asked.about(place):
-            yield checked_position(table, row)
-
-
-def _matching(table: Table, where: Where) -> list[int]:
-    rows = table.matching(where)
-    if not rows:
-        raise RowError(f"no row has {where_text(where)}; at least one is needed")
-    return rows
-
-
-def _found(table: Table, asked: RowRequest) -> Iterator[int]:
-    for place, where in enumerate(asked.wheres or ()):
-        known = check_where(where, "where" if asked.name is None else asked.name(place))
-        with asked.about(place):
-            yield table.find(known)
 
 
 class ObjectCheck:
@@ -272,15 +271,10 @@ class ObjectCheck:
             )
         for column in self.empty.with_object(values, self.optional).columns:
             if is_asked_for(column.name, self.options):
-                _refuse_infinite(column, self.options)
-
-
-def _refuse_infinite(column: Column, options: Options) -> None:
-    """Refuse an object's infinite value, unless it is to count as missing."""
-    try:
-        column.without_infinities(as_missing=options.infinite == "missing")
-    except InfiniteValueError as error:
-        raise InfiniteValueError(error.column, None) from None
+                try:
+                    column.without_infinities(as_missing=self.options.infinite == "missing")
+                except InfiniteValueError as error:
+                    raise InfiniteValueError(error.column, None) from None
 
 
 # --- columns that mark rows --------------------------------------------------------------------
@@ -310,3 +304,103 @@ def not_a_mark(name: str, value: Value, place: str) -> str:
 def no_mark(name: str) -> str:
     """Say that a column marks no row."""
     return f"--where-true: column {name!r} marks no row; at least one is needed"
+
+
+# --- names of rows -------------------------------------------------------------------------------
+
+
+def naming_columns(table: Table, skipped: Sequence[SkippedColumn]) -> tuple[str, ...]:
+    """Return the columns whose values name a row of a table in memory; none where nothing does.
+
+    An index comes first; then a text that is different in (nearly) every row; then whole numbers
+    that are, if they are called a key, or come first and are equally long; then numbers that count
+    the rows; then a category and a moment or a whole number, such as country and year, that name
+    rows together.
+    """
+    if table.index:
+        return table.index
+    names = set(table.names)
+    why = {item.name: item.why for item in skipped if item.name in names}
+    texts = [name for name in table.names if why.get(name) is SkipReason.IDENTIFIER]
+    if texts:
+        return (min(texts, key=lambda name: _KEY.search(name) is None),)
+    counted = [name for name in table.names if why.get(name) is SkipReason.ROW_NUMBER]
+    if table.rows < LEAST_ROWS:
+        return tuple(counted[:1])
+    for place, column in enumerate(table.columns):
+        is_called_so = _KEY.search(column.name) is not None and not is_unnamed(column.name)
+        if _is_key(column, is_likely=is_called_so, is_first=place == 0):
+            return (column.name,)
+    return tuple(counted[:1]) or _named_together(table)
+
+
+def _is_key(column: Column, *, is_likely: bool, is_first: bool) -> bool:
+    """Return whether hardly two rows hold the same whole number: a key may be repeated by mistake.
+
+    A first column without such a name needs numbers that have as many digits, all of them.
+    """
+    if not (column.is_numeric and column.form == "integer" and (is_likely or is_first)):
+        return False
+    if column.missing().any():
+        return False
+    low, high = float(column.values.min()), float(column.values.max())
+    if not is_likely and not (low >= 1 and len(f"{low:.0f}") == len(f"{high:.0f}") >= _KEY_DIGITS):
+        return False
+    return len(np.unique(column.values)) >= LEAST_DISTINCT * len(column)
+
+
+def _named_together(table: Table) -> tuple[str, ...]:
+    first = [column for column in table.columns[:_MOST_PAIRED] if not column.missing().any()]
+    texts = [column for column in first if not column.is_numeric and column.form == "text"]
+    moments = [c for c in first if c.is_numeric and c.form in ("integer", "date", "datetime")]
+    for text, moment in itertools.product(texts, moments):
+        cells = np.stack([text.content()[1].astype(float), moment.values])
+        for some in (cells[:, :_FIRST_ROWS], cells):
+            if len(np.unique(some, axis=1).T) < some.shape[1]:
+                break
+        else:
+            return text.name, moment.name
+    return ()
+
+
+# --- columns that seem to say which rows are asked for -------------------------------------------
+
+
+def label_columns(table: Table, rows: list[int] | None) -> tuple[str, ...]:
+    """Return the columns of two values of which the rarer one is that of exactly these rows."""
+    asked = np.unique(np.array(rows or (), dtype=np.int64))
+    if not _LEAST_LABELLED <= len(asked) < table.rows / 2:
+        return ()
+    return tuple(column.name for column in table.columns if _tells_apart(column, asked))
+
+
+def _tells_apart(column: Column, asked: Rows) -> bool:
+    cells = column.content()[1]
+    own = cells[asked]
+    if not (own == own[0]).all():  # a missing number is not equal to itself
+        return False
+    others = np.delete(cells, asked)
+    return bool((others == others[0]).all() and others[0] != own[0])
+
+
+def lone_rows(table: Table) -> dict[str, int]:
+    """Return the columns that are the same in all rows but one, and which row that is."""
+    if table.rows < LEAST_ROWS:
+        return {}
+    found = ((column.name, _lone_row(column)) for column in table.columns)
+    return {name: row for name, row in found if row is not None}
+
+
+def lone_values(table: Table, lone: Iterable[str]) -> frozenset[str]:
+    """Return those columns of lone rows in which all other rows have no value."""
+    return frozenset(name for name in lone if table.column(name).missing().sum() > 1)
+
+
+def _lone_row(column: Column) -> int | None:
+    """Return the only row that differs; None where several do, or none."""
+    few = column.first(_LOOKED_AT)
+    usual = 1 if few.same(1).sum() > 1 else 0
+    if np.count_nonzero(~few.same(usual)) > 1:
+        return None
+    others = np.flatnonzero(~column.same(usual))
+    return int(others[0]) if len(others) == 1 else None

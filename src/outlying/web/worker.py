@@ -33,10 +33,9 @@ from outlying.parsing.columns import as_read
 from outlying.results.detections import Counts, Detection, Flagged
 from outlying.results.findings import Findings
 from outlying.sources.passes import TooManyRowsError, collected
-from outlying.table.evidence import naming_columns
 from outlying.table.selection import select_any
 from outlying.table.table import SkippedColumn, SkipReason, Table
-from outlying.table.targets import RowRequest
+from outlying.table.targets import RowRequest, naming_columns
 from outlying.web import LimitError
 from outlying.web.browse import Browser, ColumnOverview, write_copy
 from outlying.web.queries import OptionsQuery

@@ -11,7 +11,7 @@ import pytest
 
 import outlying
 from outlying.table.columns import Column, categorical_column, numeric_column
-from outlying.table.evidence import copies_in, counts_rows
+from outlying.table.selection import copies_in, counts_rows
 
 ROWS = 60
 

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from outlying.table import row_hash, sampling
+from outlying.table import row_hash
 from outlying.table.columns import (
     CategoricalColumn,
     Column,
@@ -76,20 +76,20 @@ def test_texts_may_begin_anywhere_in_a_buffer() -> None:
 
 @given(st.lists(st.integers(-(2**63), 2**63 - 1), max_size=20))
 def test_whole_numbers_have_the_hashes_of_their_texts(values: list[int]) -> None:
-    found = row_hash.integer_hashes(np.array(values, dtype=np.int64))
+    found = row_hash.whole_hashes(np.array(values, dtype=np.int64))
     assert found.tolist() == row_hash.label_hashes([str(value) for value in values]).tolist()
 
 
 @given(st.lists(st.integers(0, 2**64 - 1), max_size=20))
 def test_whole_numbers_without_a_sign_too(values: list[int]) -> None:
-    found = row_hash.integer_hashes(np.array(values, dtype=np.uint64))
+    found = row_hash.whole_hashes(np.array(values, dtype=np.uint64))
     assert found.tolist() == row_hash.label_hashes([str(value) for value in values]).tolist()
 
 
 @pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int16, np.uint32])
 def test_short_whole_numbers_are_like_long_ones(dtype: Any) -> None:
     values = np.array([0, 1, 100, 127], dtype=dtype)
-    assert row_hash.integer_hashes(values).tolist() == [bits(v) for v in (0.0, 1.0, 100.0, 127.0)]
+    assert row_hash.whole_hashes(values).tolist() == [bits(v) for v in (0.0, 1.0, 100.0, 127.0)]
 
 
 # --- row hashes -----------------------------------------------------------------------------
@@ -136,21 +136,21 @@ def tables(draw: st.DrawFn) -> dict[str, list[Any]]:
 @given(tables())
 def test_row_hashes_are_those_of_the_slow_twin(table: dict[str, list[Any]]) -> None:
     rows = len(next(iter(table.values()), []))
-    assert sampling.row_hashes(columns_of(table), rows).tolist() == naive_hashes(table)
+    assert row_hash.row_hashes(columns_of(table), rows).tolist() == naive_hashes(table)
 
 
 def test_rows_of_many_blocks_are_hashed_like_few() -> None:
     rng = np.random.default_rng(1)
     columns = [numeric_column("x", rng.normal(size=50_000)), numeric_column("y", np.arange(50_000))]
-    found = sampling.row_hashes(columns, 50_000)
+    found = row_hash.row_hashes(columns, 50_000)
     part = [numeric_column(column.name, column.values[40_000:40_010]) for column in columns]
-    assert found[40_000:40_010].tolist() == sampling.row_hashes(part, 10).tolist()
+    assert found[40_000:40_010].tolist() == row_hash.row_hashes(part, 10).tolist()
 
 
 def test_zeros_are_one_and_all_that_is_missing_is() -> None:
     odd = np.array([0xFFF8000000000001, 0x7FF0000000000001], dtype=np.uint64).view(np.float64)
     values = np.array([0.0, -0.0, np.nan, -np.nan, *odd])
-    found = sampling.row_hashes([NumericColumn("x", "number", values)], 6)
+    found = row_hash.row_hashes([NumericColumn("x", "number", values)], 6)
     assert len(set(found[:2])) == len(set(found[2:])) == 1
     assert found[0] != found[2]
 
@@ -159,7 +159,7 @@ def test_a_text_column_of_whole_numbers_has_the_hashes_of_the_numbers() -> None:
     cells = [3, None, -12, 3, 0]
     texts = categorical_column("x", [None if c is None else str(c) for c in cells])
     numbers = numeric_column("x", [math.nan if c is None else c for c in cells])
-    assert sampling.row_hashes([texts], 5).tolist() == sampling.row_hashes([numbers], 5).tolist()
+    assert row_hash.row_hashes([texts], 5).tolist() == row_hash.row_hashes([numbers], 5).tolist()
 
 
 @pytest.mark.parametrize("values", [10, 100, 2**20])
@@ -169,7 +169,7 @@ def test_small_whole_numbers_scatter(values: int, step: float) -> None:
     whole = np.random.default_rng(values).integers(values, size=(110_000, 8))
     cells = np.unique(whole, axis=0)[:100_000] * step
     columns = [numeric_column(f"c{place}", cells[:, place]) for place in range(8)]
-    found = sampling.row_hashes(columns, 100_000)
+    found = row_hash.row_hashes(columns, 100_000)
     assert len(np.unique(found)) == 100_000
     for shift in (0, 20, 40, 56):
         counts = np.bincount((found >> np.uint64(shift)).astype(np.int64) & 255, minlength=256)
@@ -177,9 +177,9 @@ def test_small_whole_numbers_scatter(values: int, step: float) -> None:
 
 
 def test_swapped_cells_are_another_row() -> None:
-    one = sampling.row_hashes(columns_of({"a": [1.0], "b": [2.0], "c": [2.0]}), 1)
-    assert one != sampling.row_hashes(columns_of({"a": [2.0], "b": [1.0], "c": [2.0]}), 1)
-    assert one == sampling.row_hashes(columns_of({"c": [2.0], "b": [2.0], "a": [1.0]}), 1)
+    one = row_hash.row_hashes(columns_of({"a": [1.0], "b": [2.0], "c": [2.0]}), 1)
+    assert one != row_hash.row_hashes(columns_of({"a": [2.0], "b": [1.0], "c": [2.0]}), 1)
+    assert one == row_hash.row_hashes(columns_of({"c": [2.0], "b": [2.0], "a": [1.0]}), 1)
 
 
 # --- draws ----------------------------------------------------------------------------------
@@ -209,7 +209,7 @@ def naive_draw(kinds: list[int], counts: list[int], wanted: int) -> list[int]:
 def test_draws_are_those_of_the_slow_twin(kinds: dict[int, int], wanted: int) -> None:
     ordered = sorted(kinds)
     counts = [kinds[kind] for kind in ordered]
-    found = sampling.systematic_sample(
+    found = row_hash.systematic_sample(
         np.array(ordered, dtype=np.uint64), np.array(counts, dtype=np.int64), wanted
     )
     assert found.tolist() == naive_draw(ordered, counts, wanted)
@@ -223,19 +223,19 @@ def test_draws_are_exact_where_products_would_overflow() -> None:
         0 if place < 2**61 else 1 if place < 2**62 + 1 else 2
         for place in ((2 * i + 1) * total // 2000 for i in range(1000))
     )
-    assert Counter(sampling.systematic_sample(kinds, counts, 1000).tolist()) == expected
+    assert Counter(row_hash.systematic_sample(kinds, counts, 1000).tolist()) == expected
 
 
 @pytest.mark.parametrize("part", [50, 200])
 def test_every_prefix_of_a_draw_is_a_fair_sample(part: int) -> None:
     counts = np.array([6000, 3000, 1000], dtype=np.int64)
     kinds = np.array([10, 2**40, 2**63], dtype=np.uint64)
-    found = np.bincount(sampling.systematic_sample(kinds, counts, 1000)[:part], minlength=3) / part
+    found = np.bincount(row_hash.systematic_sample(kinds, counts, 1000)[:part], minlength=3) / part
     assert found == pytest.approx([0.6, 0.3, 0.1], abs=4 * 0.5 / math.sqrt(part))
 
 
 def chosen_by_hand(columns: list[Column], rows: int, count: int, kinds: int) -> list[int]:
-    found = sampling.row_hashes(columns, rows).tolist()
+    found = row_hash.row_hashes(columns, rows).tolist()
     members: dict[int, list[int]] = {}
     for row, mark in enumerate(found):
         members.setdefault(mark, []).append(row)
@@ -247,7 +247,7 @@ def chosen_by_hand(columns: list[Column], rows: int, count: int, kinds: int) -> 
 @given(st.lists(st.integers(0, 30), max_size=60), st.integers(0, 70), st.integers(1, 40))
 def test_rows_are_drawn_from_a_bottom_k_sketch(cells: list[int], count: int, kinds: int) -> None:
     columns: list[Column] = [numeric_column("x", cells)]
-    found = sampling.sample_rows(columns, len(cells), count, kinds).tolist()
+    found = row_hash.sample_rows(columns, len(cells), count, kinds).tolist()
     assert found == chosen_by_hand(columns, len(cells), count, kinds)
 
 
@@ -264,7 +264,7 @@ def test_the_same_rows_are_drawn_in_any_order() -> None:
         }
         codes = np.array([known.index(label) for label in labels[order]], dtype=np.int32)
         columns["z"] = CategoricalColumn("z", "text", codes, known)
-        rows = sampling.sample_rows([columns[name] for name in names], 50, count)
+        rows = row_hash.sample_rows([columns[name] for name in names], 50, count)
         return [int(order[row]) for row in rows]
 
     plain = chosen(np.arange(50), "xyz", ("p", "q", "r"), 10)
@@ -277,7 +277,7 @@ def test_the_same_rows_are_drawn_in_any_order() -> None:
 
 @given(st.lists(st.integers(0, 5), max_size=30), st.integers(1, 4))
 def test_copies_beyond_a_number_are_left_out(cells: list[int], most: int) -> None:
-    kept, places = sampling.limit_copies([numeric_column("x", cells)], len(cells), most)
+    kept, places = row_hash.limit_copies([numeric_column("x", cells)], len(cells), most)
     assert Counter(cells[row] for row in kept) == {
         cell: min(count, most) for cell, count in Counter(cells).items()
     }
