@@ -355,11 +355,16 @@ class Runs:
 
     def lengths(self, things: Codes, times: Floats, values: Floats) -> Counts:
         """Return how many equal values in a row there are, with the row itself."""
+        return self._lengths(things, times, values)[0]
+
+    def _lengths(self, things: Codes, times: Floats, values: Floats) -> tuple[Counts, Counts]:
+        """Return how many equal values in a row there are, and how many of them up to here."""
         near = self.timeline.around(things, times)
-        found = 1 + np.where(_at(self.values, near.before) == values, self.before[near.before], 0)
+        so_far = 1 + np.where(_at(self.values, near.before) == values, self.before[near.before], 0)
         if self.only_before:
-            return found
-        return found + np.where(_at(self.values, near.after) == values, self.after[near.after], 0)
+            return so_far, so_far
+        after = np.where(_at(self.values, near.after) == values, self.after[near.after], 0)
+        return so_far + after, so_far
 
     def start(self, things: Codes, times: Floats, values: Floats) -> float:
         """Return when the run of a single row begins."""
@@ -369,12 +374,16 @@ class Runs:
         return float(self.timeline.times[place - self.before[place] + 1])
 
     def residuals(self, things: Codes, times: Floats, values: Floats) -> Floats:
-        """Return 0 where values change, as usual, else how much too long they stand still."""
-        lengths = self.lengths(things, times, values).astype(np.float64)
+        """Return 0 where values change, as usual, else how much too long they stand still.
+
+        A run is one event, so that its rows must not make each other look common: they differ by
+        how long it has lasted.
+        """
+        lengths, so_far = self._lengths(things, times, values)
         limits = np.full(len(values), self.limit)
         for value, limit in self.often.items():
             limits[values == value] = limit
-        found = np.where(lengths > limits, BROKEN * lengths / limits, 0.0)
+        found = np.where(lengths > limits, BROKEN * (lengths + so_far) / limits, 0.0)
         return np.where((things < 0) | np.isnan(times) | np.isnan(values), np.nan, found)
 
 
