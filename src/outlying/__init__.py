@@ -17,6 +17,7 @@ from outlying.errors import (
     SourceError,
     WorkerError,
 )
+from outlying.gate.backtest import Backtest, backtest
 from outlying.gate.check import Check, check
 from outlying.options import Options
 from outlying.render.predicates import as_code
@@ -31,6 +32,7 @@ from outlying.table.table import Condition, SkippedColumn
 __version__ = "0.1.0"
 
 __all__ = [
+    "Backtest",
     "Check",
     "ColumnError",
     "Condition",
@@ -58,6 +60,7 @@ __all__ = [
     "__version__",
     "annotate",
     "as_code",
+    "backtest",
     "check",
     "detect",
     "explain",

@@ -24,14 +24,14 @@ from hypothesis import strategies as st
 import outlying
 from outlying.cli import resume as jsonlines
 from outlying.cli import terminal
-from outlying.cli.options import marked, numbers
+from outlying.cli.options import Naming, numbers
 from outlying.errors import RowError
 from outlying.search.evaluation import Exact
 from outlying.search.scoring import Outcome
 from outlying.sources import read
 from outlying.table.columns import numeric_column
 from outlying.table.table import Table
-from outlying.table.targets import Targets
+from outlying.table.targets import Targets, marked_rows
 from tests.conftest import Run
 
 QUICK = ("--exclude", "odd")
@@ -216,7 +216,7 @@ MARKS: list[tuple[list[Any], list[int]]] = [
 
 @pytest.mark.parametrize(("cells", "rows"), MARKS)
 def test_marks(cells: list[Any], rows: list[int]) -> None:
-    assert marked(read({"m": cells}), "m") == rows
+    assert marked_rows(read({"m": cells}), "m") == rows
 
 
 NO_MARKS: list[tuple[list[Any], list[str]]] = [
@@ -232,7 +232,7 @@ NO_MARKS: list[tuple[list[Any], list[str]]] = [
 @pytest.mark.parametrize(("cells", "said"), NO_MARKS)
 def test_what_is_no_mark(cells: list[Any], said: list[str]) -> None:
     with pytest.raises(RowError) as error:
-        marked(read({"m": cells}), "m")
+        Naming("where_true", "m").request(read({"m": cells}), is_streamed=False)
     assert all(part in str(error.value) for part in said)
 
 

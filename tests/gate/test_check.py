@@ -166,6 +166,14 @@ def test_a_night_that_has_not_moved_is_not_said_to_have_moved(folder: Path) -> N
         assert not outlying.check(night, against=folder / "base.outlying").drifts, seed
 
 
+def test_a_chosen_rate_draws_the_line(folder: Path) -> None:
+    done = command(folder, "check", "wrong.csv", "--against", "base.outlying", "--fdr", 0.05)
+    assert (done.returncode, "findings: 2 of 200" in done.stdout) == (1, True), done.stderr
+    assert "false discovery rate of 5%" in done.stdout
+    assert outlying.check(folder / "clean.csv", fdr=0.05).exit_code == 0
+    assert command(folder, "check", "wrong.csv", "--fdr", 2).returncode == 2
+
+
 # --- what was accepted ---------------------------------------------------------------------------
 
 

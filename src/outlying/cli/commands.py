@@ -18,6 +18,7 @@ from outlying.cli.options import (
     all_of,
     column_choices,
     declared,
+    fdr_option,
     given_of,
     grouped,
     naming_options,
@@ -122,13 +123,7 @@ _ranking_options = all_of(
         type=int,
         help="This many rows, exceptional or not.  [default: all exceptional ones, 100 at most]",
     ),
-    grouped(
-        "Which rows",
-        "--fdr",
-        type=float,
-        metavar="SHARE",
-        help="Exceptional are rows of which so many are false at most: 0.1.",
-    ),
+    fdr_option,
     grouped(
         "Which rows",
         "--alerts",

@@ -17,6 +17,7 @@ from outlying.cli.options import (
     all_of,
     column_choices,
     declared,
+    fdr_option,
     given_of,
     grouped,
     names,
@@ -28,6 +29,7 @@ from outlying.cli.terminal import progress_line
 from outlying.errors import NoRowsError, OptionError, harmless, shown, unknown_name
 from outlying.gate import accepted, report
 from outlying.gate.accepted import Accepted
+from outlying.gate.backtest import backtest
 from outlying.gate.check import Check, exceptional_stories
 from outlying.gate.check import check as judge
 from outlying.options import COLUMN_OPTIONS, CONTEXT_OPTIONS
@@ -118,6 +120,14 @@ _check_options = all_of(
         help="So many exceptional rows may pass: a number, or a share such as 0.1%.  [default: 0]",
     ),
     grouped("Verdict", "--warn-above", metavar="N|SHARE", help="More are a warning."),
+    fdr_option,
+    grouped(
+        "Verdict",
+        "--backtest",
+        metavar="COLUMN",
+        help="Tell how many rows each past day would have raised, or each value of a column that "
+        "is no date: judged by the rows before it. No verdict: exit code 0.",
+    ),
     grouped(
         "Verdict",
         "--accept",
@@ -172,7 +182,8 @@ def check(ctx: click.Context, /, source: str, **given: Any) -> None:
     """
     reading = take_reading(given)
     form, output, quiet = (given.pop(name) for name in ("form", "output", "quiet"))
-    own = {name: given.pop(name) for name in _GATE if name in given}
+    own = {name: given.pop(name) for name in _GATE}
+    by = given.pop("backtest")
     inputs = [name for name in (source, own["against"], own["accept"]) if name is not None]
     with Output.to(output, inputs) as out:
         try:
@@ -181,12 +192,34 @@ def check(ctx: click.Context, /, source: str, **given: Any) -> None:
             found = Check("cannot judge", source, 0, faults=(str(error),))
         else:
             table = data if isinstance(data, Table) else Explainer(data).table
-            found = judge(data, **own, **column_choices(given_of(given), table))
+            choices = column_choices(given_of(given), table)
+            if by is not None:
+                out.write(_past(data, by, form, quiet, own, choices))
+                return
+            found = judge(data, **own, **choices)
         out.write(_written(found, form, quiet))
     ctx.exit(found.exit_code)
 
 
-_GATE = ("against", "max_exceptional", "warn_above", "accept", "where_true")
+_GATE = ("against", "max_exceptional", "warn_above", "fdr", "accept", "where_true")
+#: Options of a verdict that count for past days, too.
+_OF_BACKTEST = ("against", "max_exceptional", "fdr")
+
+
+def _past(
+    data: Any, by: str, form: str, quiet: bool, own: dict[str, Any], choices: dict[str, Any]
+) -> str:
+    """Return how many rows each past day would have raised."""
+    useless = [name for name in _GATE if own[name] is not None and name not in _OF_BACKTEST]
+    if form not in ("text", "json"):
+        raise OptionError(f"--backtest is told as text or json; leave --format {form} out")
+    if useless:
+        flags = " and ".join(f"--{name.replace('_', '-')}" for name in useless)
+        raise OptionError(f"{flags}: for a verdict, which --backtest does not give; leave it out")
+    found = backtest(data, by=by, **{name: own[name] for name in _OF_BACKTEST}, **choices)
+    if form == "json":
+        return found.to_json(indent=2)
+    return found.summary if quiet else str(found)
 
 
 def _written(found: Check, form: str, quiet: bool) -> str:

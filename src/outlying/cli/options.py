@@ -18,7 +18,7 @@ from outlying.options import READ_OPTIONS, ReadOptions
 from outlying.sources import registry
 from outlying.sources.passes import Feeder
 from outlying.table.table import Table
-from outlying.table.targets import RowRequest, is_mark, no_mark, not_a_mark
+from outlying.table.targets import RowRequest, marked_rows, no_mark
 from outlying.table.values import Value, read_text
 
 Command: TypeAlias = Callable[..., None]
@@ -189,6 +189,14 @@ against_option = grouped(
     metavar="MODEL",
     help="Compare with a fitted model (outlying fit), or a table, not with each other.",
 )
+#: Gives a command the option that chooses an error rate.
+fdr_option = grouped(
+    "How strict",
+    "--fdr",
+    type=float,
+    metavar="SHARE",
+    help="Exceptional are so many rows that such a share of them is false at most: 0.1.",
+)
 
 
 def open_source(source: str | None, reading: ReadOptions) -> Table | Feeder:
@@ -330,7 +338,10 @@ class Naming:
                 "--where COLUMN=VALUE, --where-file FILE or --where-true COLUMN"
             )
         if self.way == "where_true":
-            return RowRequest(rows=marked(table, self.given))
+            rows = marked_rows(table, self.given)
+            if not rows:
+                raise RowError(no_mark(self.given))
+            return RowRequest(rows=rows)
         own = self._numbers(table) if self.is_many else [_checked(self.given, table)]
         return RowRequest(rows=own)
 
@@ -368,19 +379,6 @@ def _checked(row: int, table: Table, place: str = "") -> int:
             f"{table.rows:,} data rows, counted from 1 to {table.rows}"
         )
     return row - 1
-
-
-def marked(table: Table, name: str) -> list[int]:
-    """Find the rows that a column marks; an error says what it cannot read as a mark."""
-    column = table.column(name)
-    marks = [is_mark(column.value(row)) for row in range(table.rows)]
-    if None in marks:
-        row = marks.index(None)
-        place = f"data row {row + 1} (counted from 1)"
-        raise RowError(not_a_mark(name, column.value(row), place))
-    if not any(marks):
-        raise RowError(no_mark(name))
-    return [row for row, is_marked in enumerate(marks) if is_marked]
 
 
 def _lines(file: str, what: str, kind: type[RowError | ObjectError]) -> list[tuple[str, str]]:

@@ -19,7 +19,7 @@ import numpy as np
 from outlying.errors import OptionError, SourceError, shown
 from outlying.results.findings import Findings
 from outlying.results.stories import Story
-from outlying.table.columns import Mask
+from outlying.table.columns import Mask, Rows
 from outlying.table.table import Table
 from outlying.table.values import plain
 
@@ -181,8 +181,10 @@ def without_wrong(table: Table, entries: Sequence[Accepted]) -> tuple[Table, int
     for item in entries:
         if item.verdict == "wrong":
             wrong |= item.mask(table)
-    if not wrong.any():
-        return table, 0
-    rows = np.flatnonzero(~wrong)
+    return (table_of(table, np.flatnonzero(~wrong)) if wrong.any() else table), int(wrong.sum())
+
+
+def table_of(table: Table, rows: Rows) -> Table:
+    """Return some rows of a table."""
     columns = tuple(column.taken(rows) for column in table.columns)
-    return dataclasses.replace(table, columns=columns, rows=len(rows)), int(wrong.sum())
+    return dataclasses.replace(table, columns=columns, rows=len(rows))

@@ -17,11 +17,12 @@ from outlying.detect.api import detect
 from outlying.errors import NoRowsError, OptionError, shown
 from outlying.gate import accepted as accepting
 from outlying.gate.accepted import Accepted
-from outlying.results.detections import Detection, Flagged, Reason
+from outlying.results.detections import Counts, Detection, Flagged, Reason
 from outlying.results.findings import Findings
+from outlying.results.stories import Story
 from outlying.sources import registry
 from outlying.table.table import Table
-from outlying.table.targets import is_mark, not_a_mark
+from outlying.table.targets import marked_rows
 from outlying.table.values import printable
 
 if TYPE_CHECKING:
@@ -120,6 +121,7 @@ def check(
     against: Any = None,
     max_exceptional: Any = 0,
     warn_above: Any = None,
+    fdr: float | None = None,
     accept: Any = None,
     where_true: str | None = None,
     engine: Any = "auto",
@@ -130,45 +132,51 @@ def check(
 
     `data` and `against` are those of `Explainer`; without `against` the table is judged by itself.
     More exceptional rows than `max_exceptional` (a number, or a share) are findings, more than
-    `warn_above` a warning. `accept` names a file of accepted findings. `where_true` names a column
-    that marks the rows that are wrong: none is clean, others are told with their reasons. `today`
-    is the day on which accepted findings may have expired. What cannot be judged (columns that are
-    missing or changed, too few rows) is a verdict, not an error.
+    `warn_above` a warning; `fdr` chooses which rows are exceptional as `detect` does. `accept`
+    names a file of accepted findings. `where_true` names a column that marks the rows that are
+    wrong: none is clean, others are listed with their reasons. `today` is the day on which accepted
+    findings may have expired. What cannot be judged (columns that are missing or changed, too few
+    rows) is a verdict, not an error.
     """
     for name, limit in (("max_exceptional", max_exceptional), ("warn_above", warn_above or 0)):
         limit_of(name, limit, 0)
     entries = accepting.read(accept) if isinstance(accept, str) else list(accept or ())
     today = today or dt.date.today()
     current = [item for item in entries if not item.is_expired(today)]
-    given = {name: options.pop(name) for name in registry.OPTIONS if name in options}
-    try:
-        batch = _opened(data, against, engine, given, options, current, where_true)
-    except NoRowsError as error:
-        return Check("cannot judge", _name(data), 0, faults=(str(error),))
+    batch = _open(data, against, engine, options, current, where_true)
     if isinstance(batch, Check):
         return batch
-    if batch.marked is not None and not batch.marked:
-        return Check("clean", batch.explainer.table.source, batch.count, batch.against)
-    found = _judged(batch, current)
+    detection = _detection(batch, fdr)
+    new, accepted, unused = _sorted_out(detection, current)
+    counted = detection.counts.exceptional if detection.counts is not None else 0
+    exceptional = counted - len(accepted)
+    warnings = [
+        f"accepted until {item.expires}, which is over: {item}"
+        for item in entries
+        if item.is_expired(today)
+    ] + [f"accepted, but not met: {item}" for item in unused]
+    if counted > len(detection.rows) and current:
+        warnings.append(
+            f"the {len(detection.rows):,} oddest rows were compared with what is accepted, not all"
+        )
+    drifts = _drifts(batch.explainer)
     wanted = limit_of("max_exceptional", max_exceptional, batch.count)
     noted = math.inf if warn_above is None else limit_of("warn_above", warn_above, batch.count)
-    warnings = [*_stale(entries, current, found.used), *found.warnings]
-    verdict: Verdict = "findings" if found.exceptional > wanted else "clean"
-    if verdict == "clean" and (found.exceptional > noted or found.drifts or warnings):
+    verdict: Verdict = "findings" if exceptional > wanted else "clean"
+    if verdict == "clean" and (exceptional > noted or drifts or warnings):
         verdict = "warning"
     return Check(
         verdict,
         batch.explainer.table.source,
         batch.count,
         batch.against,
-        found.exceptional,
-        found.accepted + batch.wrong,
-        wanted,
-        found.rows,
-        found.drifts,
-        (),
-        tuple(warnings),
-        found.notes,
+        exceptional=exceptional,
+        accepted=len(accepted) + batch.wrong,
+        limit=wanted,
+        rows=tuple(new),
+        drifts=drifts,
+        warnings=tuple(warnings),
+        notes=tuple(note for note in detection.notes if note not in detection.how),
     )
 
 
@@ -178,104 +186,70 @@ class _Batch:
 
     explainer: Explainer
     count: int
-    against: str | None
+    against: str | None = None
     wrong: int = 0  # that were confirmed as wrong, and left out
-    marked: list[int] | None = None
+    marked: Sequence[int] | None = None
 
 
-def _opened(
+def _open(
     data: Any,
     against: Any,
     engine: Any,
-    given: Mapping[str, Any],
     options: dict[str, Any],
     entries: Sequence[Accepted],
     where_true: str | None,
 ) -> _Batch | Check:
-    """Read the rows; return a verdict where they cannot be judged."""
+    """Read the rows; return a verdict where they cannot be judged, or need not be."""
     from outlying.fitted import opening
     from outlying.sources.passes import collected
+    from outlying.sources.recognise import name_of
 
-    found = data if isinstance(data, Table) else registry.opened(data, engine, **given)
-    marked = None
-    if not isinstance(found, Table) and (against is not None or where_true or entries):
-        found = collected(found)
-    if not isinstance(found, Table):
-        return _Batch(Explainer(found, **options), Explainer(found).rows, None)
+    given = {name: options.pop(name) for name in registry.OPTIONS if name in options}
+    try:
+        table = data if isinstance(data, Table) else registry.opened(data, engine, **given)
+        if not isinstance(table, Table):
+            if against is None and where_true is None and not entries:
+                explainer = Explainer(table, **options)
+                return _Batch(explainer, explainer.rows)
+            table = collected(table)
+    except NoRowsError as error:
+        return Check("cannot judge", name_of(data), 0, faults=(str(error),))
+    source, count, marked, wrong = table.source, table.rows, None, 0
     if where_true is not None:
-        marked = _marked(found, where_true)
-        found = found.without(where_true, "names the rows that are wrong")
-    wrong = 0
-    if against is None and marked is None:  # confirmed wrong rows are no yardstick
-        found, wrong = accepting.without_wrong(found, entries)
+        marked = marked_rows(table, where_true)
+        table = table.without(where_true, "names the rows that are wrong")
+        if not marked:
+            return Check("clean", source, count)
     if against is None:
-        if found.rows < LEAST_ROWS:
-            said = f"{found.rows} rows are too few to judge them by each other; name a model"
-            return Check("cannot judge", found.source, found.rows, faults=(said,))
-        return _Batch(Explainer(found, **options), found.rows + wrong, None, wrong, marked)
+        if marked is None:  # confirmed wrong rows are no yardstick
+            table, wrong = accepting.without_wrong(table, entries)
+        if table.rows < LEAST_ROWS:
+            fault = f"{table.rows} rows are too few to judge them by each other; name a model"
+            return Check("cannot judge", source, table.rows, faults=(fault,))
+        return _Batch(Explainer(table, **options), count, None, wrong, marked)
     base = opening.base_of(against, options)
+    read = opening.new_table(table, base, engine)
+    faults = tuple(map(str, read.faults))
     if base.table.rows < LEAST_ROWS:
-        said = f"the {base.table.rows} rows of {base.table.source} are too few to compare with"
-        return Check("cannot judge", found.source, found.rows, faults=(said,))
-    read = opening.new_table(found, base, engine)
-    if read.faults:
-        faults = tuple(map(str, read.faults))
-        return Check("cannot judge", found.source, found.rows, base.table.source, faults=faults)
+        few = f"the {base.table.rows} rows of {base.table.source} are too few to compare with"
+        faults = (few, *faults)
+    if faults:
+        return Check("cannot judge", source, count, base.table.source, faults=faults)
     explainer = Explainer.of_population(opening.NewPopulation(base, read.table))
-    return _Batch(explainer, found.rows, base.table.source, wrong, marked)
+    return _Batch(explainer, count, base.table.source, marked=marked)
 
 
-@dataclasses.dataclass(slots=True)
-class _Judged:
-    exceptional: int = 0
-    accepted: int = 0
-    rows: tuple[Flagged, ...] = ()
-    drifts: tuple[Drift, ...] = ()
-    warnings: list[str] = dataclasses.field(default_factory=list)
-    notes: tuple[str, ...] = ()
-    used: set[int] = dataclasses.field(default_factory=set)
-
-
-def _judged(batch: _Batch, entries: Sequence[Accepted]) -> _Judged:
-    """Find the exceptional rows, and leave out those that were accepted."""
-    from outlying.gate.drift import drifts
-
-    found = _Judged()
-    detection = _detection(batch)
-    counts = detection.counts
-    total = 0 if counts is None else counts.exceptional
-    total = total if batch.marked is None else len(batch.marked)
-    rows = []
-    for item in detection.rows:
-        if batch.marked is None and item.word != "exceptional":
-            continue
-        if item.findings is not None and _is_accepted(item.findings, entries, found.used):
-            found.accepted += 1
-        else:
-            rows.append(item)
-    found.exceptional, found.rows = total - found.accepted, tuple(rows)
-    if total > len(detection.rows) and entries:
-        found.warnings.append(
-            f"the {len(detection.rows):,} oddest rows were compared with what is accepted, not all"
-        )
-    population = None if batch.explainer.is_streamed else batch.explainer.in_memory("check")
-    if population is not None:
-        found.drifts = drifts(population)
-    found.notes = tuple(note for note in detection.notes if note not in detection.how)
-    return found
-
-
-def _detection(batch: _Batch) -> Detection:
-    """Rank the rows; where some are marked, take these, whatever they are."""
+def _detection(batch: _Batch, fdr: float | None) -> Detection:
+    """Rank the rows; where some are marked, these are the exceptional ones, whatever they are."""
     if batch.marked is None:
-        found = detect(batch.explainer)
+        found = detect(batch.explainer, fdr=fdr)
         counts = found.counts
         if counts is None or counts.exceptional <= len(found.rows):
             return found
-        return detect(batch.explainer, top=min(counts.exceptional, MOST_ROWS))
+        return detect(batch.explainer, fdr=fdr, top=min(counts.exceptional, MOST_ROWS))
     found = detect(batch.explainer, top=1)
     order = sorted(batch.marked, key=lambda row: -found.scores[row])[:MOST_ROWS]
-    told = batch.explainer.explain_many(rows=order)
+    explained = zip(order, batch.explainer.explain_many(rows=order), strict=True)
     rows = tuple(
         Flagged(
             row=row,
@@ -289,50 +263,40 @@ def _detection(batch: _Batch) -> Detection:
             key=findings.key,
             findings=findings,
         )
-        for rank, (row, findings) in enumerate(zip(order, told, strict=True), start=1)
+        for rank, (row, findings) in enumerate(explained, start=1)
     )
-    return dataclasses.replace(found, rows=rows)
+    return dataclasses.replace(found, rows=rows, counts=Counts(len(batch.marked), 0))
 
 
-def _is_accepted(findings: Findings, entries: Sequence[Accepted], used: set[int]) -> bool:
-    """Return whether each exceptional story of a row was accepted."""
-    stories = exceptional_stories(findings)
-    are_known = []
-    for story in stories:
-        places = [k for k, item in enumerate(entries) if item.covers(findings, story)]
-        used.update(map(id, (entries[k] for k in places)))
-        are_known.append(bool(places))
-    return bool(are_known) and all(are_known)
+def _sorted_out(
+    detection: Detection, entries: Sequence[Accepted]
+) -> tuple[list[Flagged], list[Flagged], list[Accepted]]:
+    """Return the exceptional rows that are new, those that were accepted, and unused entries.
+
+    A row is accepted where each of its exceptional stories is.
+    """
+    new, accepted, used = list[Flagged](), list[Flagged](), set[int]()
+    for item in detection.rows:
+        findings = item.findings
+        assert findings is not None  # noqa: S101 - as rows are ranked by strength
+        covered = [
+            {k for k, entry in enumerate(entries) if entry.covers(findings, story)}
+            for story in exceptional_stories(findings)
+        ]
+        used.update(*covered)
+        (accepted if covered and all(covered) else new).append(item)
+    fine = [item for k, item in enumerate(entries) if k not in used and item.verdict == "fine"]
+    return new, accepted, fine
 
 
-def exceptional_stories(findings: Findings) -> list[Any]:
+def exceptional_stories(findings: Findings) -> list[Story]:
     """Return what makes a row exceptional."""
     return [story for story in findings.stories if story.exceptional]
 
 
-def _stale(entries: Sequence[Accepted], current: Sequence[Accepted], used: set[int]) -> list[str]:
-    """Say which accepted findings have expired, and which were not met."""
-    kept = {id(item) for item in current}
-    expired = [item for item in entries if id(item) not in kept]
-    unused = [item for item in current if id(item) not in used and item.verdict == "fine"]
-    said = [f"accepted until {item.expires}, which is over: {item}" for item in expired]
-    return said + [f"accepted, but not met: {item}" for item in unused]
+def _drifts(explainer: Explainer) -> tuple[Drift, ...]:
+    if explainer.is_streamed:
+        return ()
+    from outlying.gate.drift import drifts
 
-
-def _marked(table: Table, name: str) -> list[int]:
-    """Find the rows that a column marks; there may be none."""
-    column, rows = table.column(name), []
-    for row in range(table.rows):
-        mark = is_mark(column.value(row))
-        if mark is None:
-            place = f"data row {row + 1} (counted from 1)"
-            raise OptionError(not_a_mark(name, column.value(row), place))
-        if mark:
-            rows.append(row)
-    return rows
-
-
-def _name(data: Any) -> str:
-    from outlying.sources.recognise import name_of
-
-    return name_of(data)
+    return drifts(explainer.in_memory("check"))

@@ -9,25 +9,23 @@ import numpy as np
 from outlying.table.columns import Floats
 
 #: The tail is fitted between these quantiles, which a few percent of wrong rows hardly move.
-INNER, OUTER = 0.5, 0.9
-#: A strength is in nats: its tail is no lighter than that of chance.
-LEAST_SLOPE = 1.0
+INNER, OUTER = 0.9, 0.95
+#: Slopes in nats. Strengths fall no faster than chance, and those of heavy tails not much slower:
+#: a slope beyond that is one of wrong rows.
+LEAST_SLOPE, MOST_SLOPE = 1.0, 1.5
 
 
 def p_values(strengths: Floats, usual: Floats) -> Floats:
     """Return how likely an ordinary row is at least so strong, by an exponential tail.
 
-    `usual` are the strengths of all rows, or of those of a model; where fewer than half of them
-    have any finding, the quantiles are of those that have.
+    `usual` are the strengths of all rows, or of those of a model.
     """
-    found = usual[usual > 0]
-    if not len(found):
+    if not (usual > 0).any():
         return np.ones(len(strengths))
-    known = usual if len(found) >= len(usual) / 2 else found
-    inner, outer = np.quantile(known, [INNER, OUTER]).tolist()
-    slope = max((outer - inner) / math.log((1 - INNER) / (1 - OUTER)), LEAST_SLOPE)
-    share = len(known) / len(usual) * (1 - OUTER)
-    tail = share * np.exp(-np.maximum(strengths - outer, 0.0) / slope)
+    inner, outer = np.quantile(usual, [INNER, OUTER]).tolist()
+    slope = (outer - inner) / math.log((1 - INNER) / (1 - OUTER))
+    slope = min(max(slope, LEAST_SLOPE), MOST_SLOPE)
+    tail = (1 - OUTER) * np.exp(-np.maximum(strengths - outer, 0.0) / slope)
     return np.where(strengths > outer, tail, 1.0)
 
 

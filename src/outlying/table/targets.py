@@ -301,6 +301,17 @@ def not_a_mark(name: str, value: Value, place: str) -> str:
     )
 
 
+def marked_rows(table: Table, name: str) -> list[int]:
+    """Find the rows that a column marks; there may be none."""
+    column = table.column(name)
+    marks = [is_mark(column.value(row)) for row in range(table.rows)]
+    if None in marks:
+        row = marks.index(None)
+        place = f"data row {row + 1} (counted from 1)"
+        raise RowError(not_a_mark(name, column.value(row), place))
+    return [row for row, is_marked in enumerate(marks) if is_marked]
+
+
 def no_mark(name: str) -> str:
     """Say that a column marks no row."""
     return f"--where-true: column {name!r} marks no row; at least one is needed"
