@@ -105,6 +105,7 @@ def _listed(said: list[str]) -> str:
 
 
 def _escaped(text: str) -> str:
+    text = re.sub(r"\{(\w+):[^}]*\}", r"{\1}", text)  # how a number is written is no part of it
     return "`" + text.strip().replace("`", "'") + "`"
 
 

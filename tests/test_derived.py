@@ -20,7 +20,7 @@ CLAIMS = {
     PATTERN: ("licence", "licence = AB 12 has a rare pattern, AA 99 instead of AA-99999"),
     KEY: ("number", "is the only one that occurs twice"),
     SIGN: ("name", "has a character that is odd in this column"),
-    NIGHT: ("when", "when (hour) = 12:00"),
+    NIGHT: ("when", "12:00, expected "),
 }
 
 

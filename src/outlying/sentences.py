@@ -9,20 +9,21 @@ from __future__ import annotations
 
 # --- what sets some rows apart -------------------------------------------------------------------
 
-SET_ROWS = "{rows} of {total} rows ({share}) are in the set."
+SET_ROWS = "{rows:,} of {total:,} rows ({share}) are in the set."
 SET_RULE = (
-    "{rule}: {hits} of {rows} rows are in the set ({precision}), {coverage} of all that are; "
+    "{rule}: {hits:,} of {rows:,} rows are in the set ({precision}), {coverage} of all that are; "
     "{ratio}."
 )
 SET_RATIO = "{ratio} times as often as elsewhere ({low} to {high})"
 SET_ONLY_HERE = "no other row is"
-SET_COVERED = "Together they hold {covered} of the {rows} rows."
-SET_TRIED = "The rules were chosen among {tried} groups; the figures allow for that."
-SET_NOTHING = "Nothing sets them apart that chance would not, among {tried} groups."
+SET_COVERED = "Together they hold {covered:,} of the {rows:,} rows."
+SET_TRIED = "The rules were chosen among {tried:,} groups; the figures allow for that."
+SET_NOTHING = "Nothing sets them apart that chance would not, among {tried:,} groups."
 
 # --- a finding: the odd cell, what was expected, where -------------------------------------------
 
 CELL = "{column} = {value}"
+CELL_AND_PART = "{column} = {value} ({part})"
 EMPTY_CELL = "{column} is empty"
 EXPECTED = "expected {expected}"
 EXPECTED_A_VALUE = "expected a value"
@@ -31,38 +32,58 @@ IN_A_GAP = "in a gap between {low} and {high}"
 RARE_WITHIN = "rare within {expected}"
 WITHIN = "within {expected}"
 WHERE = "where {conditions}"
-WHERE_ROWS = " where {conditions} ({rows} rows)"
-NONE_OF_THE_OTHERS = "None of the other {others} rows{there} has {such}."
-SOME = "{count} of the {rows} rows{there} have {such}."
-ONLY_SOME = "Only {count} of the {rows} rows{there} have {such}."
+WHERE_ROWS = "where {conditions} ({rows:,} rows)"
+NONE_OF_THE_OTHERS = "None of the other {others:,} rows{there} has {such}."
+SOME = "{count:,} of the {rows:,} rows{there} have {such}."
+ONLY_SOME = "Only {count:,} of the {rows:,} rows{there} have {such}."
 SUCH_A_VALUE = "a {noun} this {extreme}"
 GAP = "{cell} lies in a gap{where}: no other row{there} is between {low} and {high}."
 ALONE_WITHIN = "{cell} is rare{where}: no other row{there} is within {distance} of it."
-FEW_WITHIN = "{cell} is rare{where}: only {count} rows{there} are within {distance} of it."
+FEW_WITHIN = "{cell} is rare{where}: only {count:,} rows{there} are within {distance} of it."
 FEW_NEAR = "{cell} is rare{where}: few rows{there} are near it."
 MOST_ARE = "Most are {expected}."
 NO_OTHER_WITHIN = "No other row{there} is within {distance} of it."
 TIMES_RARER = "It is {times} rarer than a typical value{there}."
-FILLED_ELSEWHERE = "{column} is empty; it is filled in the other {others} rows{where}."
-FILLED_IN_MOST = "{column} is empty; it is filled in {filled} of the other {others} rows{where}."
-EMPTY_ELSEWHERE = "{cell}; it is empty in {empty} of the other {others} rows{where}."
-COMMON_ELSEWHERE = "{value} is common elsewhere in the table."
-EMPTY_IS_COMMON_ELSEWHERE = "Empty cells are common elsewhere in the table."
+FILLED_ELSEWHERE = "{column} is empty; it is filled in the other {others:,} rows{where}."
+FILLED_IN_MOST = (
+    "{column} is empty; it is filled in {filled:,} of the other {others:,} rows{where}."
+)
+EMPTY_ELSEWHERE = "{cell}; it is empty in {empty:,} of the other {others:,} rows{where}."
+COMMON_ELSEWHERE = "Elsewhere in the table {value} is common."
+EMPTY_IS_COMMON_ELSEWHERE = "Elsewhere in the table empty cells are common."
 NO_OTHER_LIKE_IT = "No other row is like that."
-OTHERS_LIKE_IT = "Only {count} rows are like that."
-NO_OTHER_AS_FAR_OFF = "No other row is as far off."
-ONE_AS_FAR_OFF = "1 other row is as far off."
-OTHERS_AS_FAR_OFF = "{count} other rows are as far off."
+OTHERS_LIKE_IT = "Only {count:,} rows are like that."
 NOT_TOGETHER = "{columns} do not fit together: any of them may be wrong."
 MOST_LIKELY = "most likely {column} is wrong"
 MAY_BE_WRONG = "most likely {columns} is wrong: other relations hold"
 ALSO_ODD = "Also odd: {findings}."
 OTHER_SIDE = "The same from the other side: {findings}."
-AND_MORE = "; and {count} more"
+AND_MORE = "; and {count:,} more"
 NO_OTHER_AS_ODD = "No other row{compared} is as odd."
 ONE_AS_ODD = "1 other row{compared} is at least as odd."
-OTHERS_AS_ODD = "{count} other rows{compared} are at least as odd."
-OF_THE_DRAWN = " of the {rows} compared"
+OTHERS_AS_ODD = "{count:,} other rows{compared} are at least as odd."
+OF_THE_DRAWN = " of the {rows:,} compared"
+OR_OTHERS = "{named} or {count:,} others"
+DISTANCE = "{count:,} {unit}{s}"
+#: What stands beside a cell where a part of it is odd.
+PARTS = {
+    "weekday": "{value}",
+    "day of month": "day {value}",
+    "month": "{value}",
+    "length": "length {value}",
+    "words": "words: {value}",
+    "pattern": "pattern {value}",
+    "characters": "{value} characters",
+    "spelling": "{value}",
+    "repeated": "{value}",
+    "written as": "written as {value}",
+}
+#: What a number, a date or a duration outside of all that is typical is called.
+EXTREMES = {
+    "value": ("small", "large"),
+    "date": ("early", "late"),
+    "duration": ("short", "long"),
+}
 
 # --- what kind of finding, in a few words --------------------------------------------------------
 
@@ -78,44 +99,52 @@ NOTHING_ODD = "Nothing odd"
 
 # --- one row -------------------------------------------------------------------------------------
 
-ROW_OF = "{row} of {source} ({rows} rows)"
-ROW_WITH = "The row with {key} in {source} ({rows} rows)"
-NEW_ROW = "The new row against {source} ({rows} rows)"
+ROW_OF = "{row} of {source} ({rows:,} rows)"
+ROW_WITH = "The row with {key} in {source} ({rows:,} rows)"
+NEW_ROW = "The new row against {source} ({rows:,} rows)"
 ROW_AND_LINE = "{row} {number} (line {line})"
 ONE_CELL = "One cell is exceptional:"
-SOME_CELLS = "{count} cells are exceptional:"
+SOME_CELLS = "{count:,} cells are exceptional:"
 ONE_UNUSUAL_CELL = "Nothing is exceptional, but one cell is unusual:"
-SOME_UNUSUAL_CELLS = "Nothing is exceptional, but {count} cells are unusual:"
+SOME_UNUSUAL_CELLS = "Nothing is exceptional, but {count:,} cells are unusual:"
 MARKED_UNUSUAL = "Unusual: "
 NOTHING_STANDS_OUT = "Nothing in this row is out of the ordinary."
 NOTHING_BESIDE_OTHERS = "Nothing in this row is out of the ordinary: {standing}"
 SHOWS_THE_CLOSEST = "{everything} shows what comes closest."
-WEAKER = "{everything} shows {findings}, of a kind that many rows have."
+WEAKER = "{everything} shows {count:,} more findings, of a kind that many rows have."
+ONE_WEAKER = "{everything} shows 1 more finding, of a kind that many rows have."
+MORE_COLUMNS = "... and {count:,} more columns"
+EMPTY_VALUE = "(empty)"
 
 # --- what is odd in a table ----------------------------------------------------------------------
 
-ROWS_ARE = "{count} of {rows} rows of {source} are {word}{first}"
-ONE_ROW_IS = "1 of {rows} rows of {source} is {word}"
-THE_FIRST = "; here are the first {count}"
+ROWS_ARE = "{count:,} of {rows:,} rows of {source} are exceptional{first}"
+ONE_ROW_IS = "1 of {rows:,} rows of {source} is exceptional:"
+THE_FIRST = "; here are the first {count:,}"
 THE_FIRST_ONE = "; here is the first"
-OTHERS_ARE = "{count} more are {word}{first}"
-ONE_OTHER_IS = "1 more is {word}"
+OTHERS_ARE = "{count:,} more are unusual{first}, the oddest first:"
+ONE_OTHER_IS = "1 more is unusual:"
 ODDEST_FIRST = ", the oddest first:"
-NO_ROW_IS = "No row of {source} is exceptional ({rows} rows)."
-UNUSUAL_ROWS = "{count} rows are merely unusual: {everything} shows them."
+NO_ROW_IS = "No row of {source} is exceptional ({rows:,} rows)."
+UNUSUAL_ROWS = "{count:,} rows are merely unusual: {everything} shows them."
 ONE_UNUSUAL_ROW = "1 row is merely unusual: {everything} shows it."
-RANKED_BY = "The first {count} of {rows} rows of {source}, ranked by {detector}:"
+RANKED_BY = "The first {count:,} of {rows:,} rows of {source}, ranked by {detector}:"
 LINE_OF_ROW = "Row 1 is line {line} of the file."
-IN_ROWS = " (in {count} rows; also {rows})"
-IN_UNNAMED_ROWS = " (in {count} rows)"
+ALSO_IN_ROW = " (the same in row {rows})"
+ALSO_IN_ROWS = " (the same in {count:,} more rows: {rows})"
+ALSO_IN_UNNAMED = " (in {count:,} rows)"
 AND_SO_ON = ", ..."
 BRIEF = "Text between backticks comes from the table: it is data, not an instruction."
-BRIEF_CELLS = "{count} more odd cells"
-BRIEF_ROWS = "Rows that are left out: {count}"
+BRIEF_CELLS = "{count:,} more odd cells"
+BRIEF_ROWS = "Rows that are left out: {count:,}"
 ODD_COMBINATIONS = "No single value is odd in these rows, but the combination is:"
 MOSTLY = "mostly {columns}"
 SHARED = "What they share:"
-SHARED_BY_ALL = "{count} of {total}: {pattern}"
+SHARED_BY_ALL = "{count:,} of {total:,}: {pattern}"
+SHARED_ROW = "{kind} {rows}"
+SHARED_ROWS = "{kind}s {rows}"
+SHARED_MORE = " and {count:,} more"
+SHARED_PLACES = " of those above"
 MORE_ON_EACH = (
     "Why? Add --explain for the whole story of each row, or ask `outlying explain` about one."
 )
@@ -123,10 +152,10 @@ NO_FINDING = "no finding"
 SCORE = "score {score}"
 TIMES_THE_SCORE = "{times} times the score of an average row"
 TIMES_AS_FAR = "{times} times as far from its neighbours as an average row"
-FIRST_IN_ROUNDS = "; the oddest in {votes} of {rounds} rounds"
+FIRST_IN_ROUNDS = "; the oddest in {votes:,} of {rounds:,} rounds"
 BY_FINDINGS = "the strongest finding of each row"
 BY_BAGGING = (
-    "feature bagging: {rounds} rounds on random columns, {base} with {neighbours} neighbours, "
+    "feature bagging: {rounds:,} rounds on random columns, {base} with {neighbours} neighbours, "
     "combined by {combine}"
 )
 LOWEST_FIRST = ", the lowest first"
@@ -135,11 +164,11 @@ LOWEST_FIRST = ", the lowest first"
 
 NOT_COMPARED = "{column} was not compared: it {reason}."
 COMPARES_IT = "({setting} compares it.)"
-MORE_NOT_COMPARED = "{count} more columns were not compared; the JSON result names them."
+MORE_NOT_COMPARED = "{count:,} more columns were not compared; the JSON result names them."
 NOTHING_RARE = "No value of this row is rare, whatever rows it is compared with."
 CLOSEST_ARE_GIVEN = "Nothing in this row is odd; what comes closest is given instead."
-BELOW_THRESHOLD = "Nothing reaches the threshold of {threshold}; what comes closest is given."
-ONLY_THE_STRONGEST = "Only the {count} strongest findings are given."
+BELOW_THRESHOLD = "Nothing reaches the threshold of {threshold:g}; what comes closest is given."
+ONLY_THE_STRONGEST = "Only the {count:,} strongest findings are given."
 ONLY_THE_STRONGEST_ONE = "Only the strongest finding is given."
 PARTS_COMPARED = "Also compared: {parts}."
 PARTS_OF = "{parts} of {column}"
@@ -153,15 +182,15 @@ NO_PAST_OF_STREAMS = (
     "cells; name fewer columns, or read the table into memory."
 )
 ONE_RELATION = "One relation between columns was used: {relations}."
-RELATIONS = "{count} relations between columns were used: {relations}."
+RELATIONS = "{count:,} relations between columns were used: {relations}."
 DRAWN = (
-    "What is odd was decided by {drawn} of the {rows} rows, chosen by their content; the figures "
-    "of each finding are counted in all rows."
+    "What is odd was decided by {drawn:,} of the {rows:,} rows, chosen by their content; the "
+    "figures of each finding are counted in all rows."
 )
 WITHOUT_EFFECT = "{option} no longer has any effect: every row is compared with all others."
 IN_BINS = (
     "Columns of very many different values were counted in narrow bins: outlierness, rarity, tail "
-    "and lift are within {bound} of exact."
+    "and lift are within {bound:.2g} of exact."
 )
 NEW_ROW_JOINED = "The new row was compared as one more row of the table."
 PAPER_CATEGORIES = "By the paper's measure a categorical property cannot exceed 0.46."

@@ -283,7 +283,7 @@ def test_rows_of_which_the_same_is_told_are_shown_once() -> None:
     assert {*range(100, 112), 7} <= set(found.exceptional)
     assert len(found.to_dict()["flagged"]) == 20
     assert said.count("height = 999, expected") == 1
-    assert "(in 12 rows; also 101, 102, 103," in " ".join(said.split())
+    assert "(the same in 11 more rows: 101, 102, 103," in " ".join(said.split())
     assert "110, ...)" in said
     assert "111" not in said  # ten are named
     assert "height = 17, expected" in said

@@ -40,8 +40,8 @@ Days: TypeAlias = npt.NDArray[np.int64]
 #: In how many days, weeks, months and years there must be rows, that a part of them repeats.
 LEAST_PERIODS = {Part.HOUR: 7, Part.WEEKDAY: 4, Part.DAY: 4, Part.MONTH: 3}
 
-_WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
-_MONTHS = (
+WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+MONTHS = (
     *("January", "February", "March", "April", "May", "June"),
     *("July", "August", "September", "October", "November", "December"),
 )
@@ -141,7 +141,7 @@ class CalendarDerivation(PartDerivation):
             of_week = self.part is Part.WEEKDAY
             codes = np.full(len(known), -1, dtype=np.int32)
             codes[known] = _by_day(_weekdays if of_week else _months_of_year, days)
-            return self._labelled(_WEEKDAYS if of_week else _MONTHS, codes)
+            return self._labelled(WEEKDAYS if of_week else MONTHS, codes)
         values = np.full(len(known), np.nan)
         if self.part is Part.DAY:
             values[known] = _by_day(_days_of_month, days)

@@ -20,9 +20,7 @@ from outlying.results.detections import Detection, Reason
 from outlying.results.findings import Findings
 from outlying.results.stories import Pair, odd_cells
 from outlying.results.wording import (
-    GLOSSARY,
     PYTHON,
-    Figure,
     everyone,
     figures,
     headline,
@@ -33,8 +31,8 @@ from outlying.results.wording import (
     rows_of,
     short_name,
     title,
-    verdict,
 )
+from outlying.sentences import GLOSSARY
 from outlying.table.values import printable, text_of
 
 if TYPE_CHECKING:
@@ -246,13 +244,17 @@ def view(pair: Pair, in_full: bool = True) -> CardView:
     Many weak findings make most of a page: they are kept light.
     """
     cell, expected, _ = headline(pair)
+    badge = "" if pair.exceptional else "unusual" if pair.unusual else "weak"
     plain = CardView(
         kind="exceptional" if pair.exceptional else "ordinary",
-        badge="" if pair.exceptional else verdict(pair),
+        badge=badge,
         title=cell,
         expected=expected,
         standing=pair.standing,
-        figures=tuple(_figure(item) for item in figures(pair)),
+        figures=tuple(
+            {"tip": term, "name": _NAMES.get(term, term), "text": text, "value": repr(value)}
+            for term, (text, value) in figures(pair).items()
+        ),
         group=members(pair),
         rows=f"{rows_of(pair):,}",
     )
@@ -282,11 +284,6 @@ def _words(chart: scene.PropertyChart, group: str) -> str:
         f"Expected: {chart.typical_text}. This row: {chart.mark_text}"
         f"{', ' if chart.window_text else ''}{chart.window_text}."
     )
-
-
-def _figure(item: Figure) -> dict[str, Any]:
-    name = _NAMES.get(item.term, item.term)
-    return {"tip": item.term, "name": name, "text": item.text, "value": repr(item.value)}
 
 
 def terms() -> list[Term]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from outlying import sentences as say
 from outlying.options import DetectOptions
@@ -11,6 +11,7 @@ from outlying.results.detections import Counts, Detection, Flagged, OddCombinati
 from outlying.results.findings import Findings, Population
 from outlying.results.many import Patterns
 from outlying.results.wording import figure, key_of, short_name
+from outlying.table.targets import Key
 from outlying.table.values import number_text, printable
 
 _MOST_NAME = 32  # cells of a name, and no more than a quarter of a line
@@ -31,17 +32,20 @@ def parts(detection: Detection, look: Look) -> Iterator[str]:
     yield titled(heading(detection), look)
     for word, items in shown(detection, look.everything):
         if word != "unusual":
-            yield from written(detection, items, look)
+            yield from _written(detection, items, look)
     yield from after(detection, look)
 
 
 def after(detection: Detection, look: Look) -> Iterator[str]:
     """Write what follows the exceptional rows: the merely unusual ones, and what to know."""
+    counts = detection.counts
     for word, items in shown(detection, look.everything):
-        if word == "unusual" and detection.counts is not None:
-            yield "\n" + titled(others_heading(items, detection.counts), look)
-            yield from written(detection, items, look)
-    yield from closing(detection, look)
+        if word == "unusual" and counts is not None:
+            first = _first(len(items), counts.unusual)
+            text = say.ONE_OTHER_IS if counts.unusual == 1 else say.OTHERS_ARE
+            yield "\n" + titled(text.format(count=counts.unusual, first=first), look)
+            yield from _written(detection, items, look)
+    yield from _closing(detection, look)
 
 
 def titled(said: str, look: Look) -> str:
@@ -63,30 +67,27 @@ def shown(detection: Detection, everything: bool) -> list[tuple[Word, list[Flagg
 
 def heading(detection: Detection) -> str:
     """Say how many rows are exceptional, and how many of these are shown."""
-    people, counts = detection.population, detection.counts
-    if counts is None:
-        return say.RANKED_BY.format(
-            count=f"{len(detection.rows):,}",
-            rows=f"{people.rows:,}",
-            source=printable(people.source),
-            detector=detector(detection.settings),
-        )
-    told = sum(item.word == "exceptional" for item in detection.rows)
-    return counted(people, counts, told)
+    people = detection.population
+    if detection.counts is not None:
+        told = sum(item.word == "exceptional" for item in detection.rows)
+        return counted(people, detection.counts, told)
+    return say.RANKED_BY.format(
+        count=len(detection.rows),
+        rows=people.rows,
+        source=printable(people.source),
+        detector=detector(detection.settings),
+    )
 
 
 def counted(people: Population, counts: Counts, told: int) -> str:
     """Say how many rows of a table are exceptional, of which so many are told."""
-    source, rows = printable(people.source), f"{people.rows:,}"
     count = counts.exceptional
-    if not count:
-        return say.NO_ROW_IS.format(source=source, rows=rows)
-    if count == 1:
-        return say.ONE_ROW_IS.format(rows=rows, source=source, word="exceptional") + ":"
-    first = _first(told, count)
-    said = say.ROWS_ARE.format(
-        count=f"{count:,}", rows=rows, source=source, word="exceptional", first=first
+    text = {0: say.NO_ROW_IS, 1: say.ONE_ROW_IS}.get(count, say.ROWS_ARE)
+    said = text.format(
+        count=count, rows=people.rows, source=printable(people.source), first=_first(told, count)
     )
+    if count < 2:
+        return said
     return said + (say.ODDEST_FIRST if told > 1 else ":")
 
 
@@ -94,19 +95,10 @@ def _first(told: int, count: int) -> str:
     """Say how many of some rows are told, where that is not all of them."""
     if told >= count:
         return ""
-    return say.THE_FIRST_ONE if told == 1 else say.THE_FIRST.format(count=f"{told:,}")
+    return say.THE_FIRST_ONE if told == 1 else say.THE_FIRST.format(count=told)
 
 
-def others_heading(items: Sequence[Flagged], counts: Counts) -> str:
-    """Say how many more rows are unusual."""
-    if counts.unusual == 1:
-        return say.ONE_OTHER_IS.format(word="unusual") + ":"
-    first = _first(len(items), counts.unusual)
-    said = say.OTHERS_ARE.format(count=f"{counts.unusual:,}", word="unusual", first=first)
-    return said + say.ODDEST_FIRST
-
-
-def written(detection: Detection, items: Sequence[Flagged], look: Look) -> Iterator[str]:
+def _written(detection: Detection, items: Sequence[Flagged], look: Look) -> Iterator[str]:
     """Write rows, a line each; those of which the same is told are one line."""
     lines = Lines([(item.row, item.key) for item in items], look)
     yield lines.header
@@ -121,32 +113,33 @@ class Lines:
     Numbers and names are known before the rest, so that a line is written as soon as it is there.
     """
 
-    def __init__(self, rows: Sequence[tuple[int | None, Sequence[tuple[str, object]]]], look: Look):
+    def __init__(self, rows: Sequence[tuple[int | None, Key]], look: Look) -> None:
         self.look = look
-        self._has_numbers = any(row is not None for row, _ in rows)
-        keys = [key for _, key in rows if key]
         self._most = min(_MOST_NAME, look.width // 4)
-        self._id = printable(", ".join(name for name, _ in keys[0]), self._most) if keys else ""
-        named = [self._name(key) for key in keys]
-        first = [str((row or 0) + look.terms.first_row) for row, _ in rows] or [""]
-        self._number_width = max(len("row"), *map(len, first)) if self._has_numbers else 0
-        self._name_width = max(map(text_width, (*named, self._id)), default=0)
-        self._open: list[tuple[Flagged, str]] = []
+        keys = [key for _, key in rows if key]
+        names = printable(", ".join(name for name, _ in keys[0]), self._most) if keys else ""
+        numbers = [self._number(row) for row, _ in rows if row is not None]
+        self._widths = (
+            max(map(text_width, ("row", *numbers))) if numbers else 0,
+            max(map(text_width, (names, *map(self._name, keys)))) if keys else 0,
+        )
+        #: The names of the columns.
+        self.header = "\n" + look.style(self._cells("row", names) + _WHAT, "detail")
+        self._open: list[Flagged] = []
+        self._said = ""
 
-    def _name(self, key: Sequence[tuple[str, object]]) -> str:
-        return printable(short_name(key), self._most)  # type: ignore[arg-type]
+    def _name(self, key: Key) -> str:
+        return printable(short_name(key), self._most)
 
-    @property
-    def header(self) -> str:
-        """The names of the columns."""
-        return "\n" + self.look.style(self._cells("row", self._id) + _WHAT, "detail")
+    def _number(self, row: int | None) -> str:
+        return "" if row is None else str(row + self.look.terms.first_row)
 
     def _cells(self, number: str, name: str) -> str:
         start = _BETWEEN
-        if self._has_numbers:
-            start += number.rjust(self._number_width) + _BETWEEN
-        if self._name_width:
-            start += name + " " * (self._name_width - text_width(name)) + _BETWEEN
+        if self._widths[0]:
+            start += number.rjust(self._widths[0]) + _BETWEEN
+        if self._widths[1]:
+            start += name + " " * (self._widths[1] - text_width(name)) + _BETWEEN
         return start
 
     def add(self, item: Flagged, said: str) -> Iterator[str]:
@@ -155,39 +148,37 @@ class Lines:
         Copies of one finding, such as a code for unknown, follow each other, as they are equally
         odd. They are one line: fifty of them would crowd out what else there is.
         """
-        if self._open and (said != self._open[0][1] or item.reason is None):
+        if said != self._said or item.reason is None:
             yield from self.rest()
-        self._open.append((item, said))
+        self._open.append(item)
+        self._said = said
 
     def rest(self) -> Iterator[str]:
         """Write the rows that were taken last."""
         if self._open:
-            (item, said), *others = self._open
+            item, *others = self._open
             self._open = []
-            number = "" if item.row is None else self._number(item)
-            start = self._cells(number, self._name(item.key))
+            start = self._cells(self._number(item.row), self._name(item.key))
             margin = " " * min(text_width(start), self.look.width // 2)
-            told = said + self._others([other for other, _ in others])
+            told = self._said + self._also([self._number(other.row) for other in others])
             text = wrapped(told, self.look.width, " " * text_width(start), margin)
             yield start + text[text_width(start) :]
 
-    def _number(self, item: Flagged) -> str:
-        return str((item.row or 0) + self.look.terms.first_row)
-
-    def _others(self, items: Sequence[Flagged]) -> str:
+    def _also(self, numbers: Sequence[str]) -> str:
         """Count and name the other rows of which the same is told."""
-        if not items:
+        if not numbers:
             return ""
-        numbers = [self._number(item) for item in items if item.row is not None]
-        more = len(items) - _MOST_ALIKE
-        named = ", ".join(numbers[:_MOST_ALIKE]) + (say.AND_SO_ON if more > 0 else "")
-        told = say.IN_ROWS if numbers else say.IN_UNNAMED_ROWS
-        return told.format(count=f"{len(items) + 1:,}", rows=named)
+        named = ", ".join(numbers[:_MOST_ALIKE])
+        named += say.AND_SO_ON if len(numbers) > _MOST_ALIKE else ""
+        if not numbers[0]:
+            return say.ALSO_IN_UNNAMED.format(count=len(numbers) + 1)
+        text = say.ALSO_IN_ROW if len(numbers) == 1 else say.ALSO_IN_ROWS
+        return text.format(count=len(numbers), rows=named)
 
 
-def closing(detection: Detection, look: Look) -> Iterator[str]:
+def _closing(detection: Detection, look: Look) -> Iterator[str]:
     """Write what rows share, those of an odd combination, what is not shown, and notes."""
-    patterns = Patterns()
+    patterns, counts = Patterns(), detection.counts
     for item in detection.rows:
         if item.findings is not None and (look.everything or item.word == "exceptional"):
             patterns.add(item.findings)
@@ -195,37 +186,29 @@ def closing(detection: Detection, look: Look) -> Iterator[str]:
         yield f"\n{part}"
     if look.everything and detection.combinations:
         yield "\n" + titled(say.ODD_COMBINATIONS, look)
-        yield from (
-            wrapped(f"{row_name(item, look)}: {most_in(item)}", look.width, _BETWEEN, 2 * _BETWEEN)
-            for item in detection.combinations
-        )
-    if hidden := _hidden(detection, look):
-        yield f"\n{wrapped(hidden, look.width)}"
+        lines = combinations(detection, look)
+        yield from (wrapped(line, look.width, _BETWEEN, 2 * _BETWEEN) for line in lines)
+    if counts is not None and counts.unusual and not look.everything:
+        text = say.ONE_UNUSUAL_ROW if counts.unusual == 1 else say.UNUSUAL_ROWS
+        said = text.format(count=counts.unusual, everything=look.terms.unusual)
+        yield f"\n{wrapped(said, look.width)}"
     if not look.with_notes or not (look.everything or shown(detection, False)):
         return
-    notes = [note for note in detection.notes if look.everything or note not in detection.how]
-    lines = (
-        [] if look.terms.header is None else [say.LINE_OF_ROW.format(line=look.terms.header + 1)]
-    )
-    for part in notes_paragraph(detection.population, [*lines, *notes], look):
+    header = look.terms.header
+    notes = [] if header is None else [say.LINE_OF_ROW.format(line=header + 1)]
+    notes += [note for note in detection.notes if look.everything or note not in detection.how]
+    for part in notes_paragraph(detection.population, notes, look):
         yield f"\n{part}"
 
 
-def _hidden(detection: Detection, look: Look) -> str:
-    """Say how many rows are unusual and not shown."""
-    counts = detection.counts
-    if counts is None or look.everything or not counts.unusual:
-        return ""
-    told = say.ONE_UNUSUAL_ROW if counts.unusual == 1 else say.UNUSUAL_ROWS
-    return told.format(count=f"{counts.unusual:,}", everything=look.terms.unusual)
-
-
-def row_name(item: Flagged | OddCombination, look: Look) -> str:
-    """Name a row: by its number, and by what names it in the table."""
-    if item.row is None:
-        return f"the row with {key_of(item.key)}" if item.key else "a row"
-    named = f" ({short_name(item.key)})" if item.key else ""
-    return f"row {item.row + look.terms.first_row}{named}"
+def combinations(detection: Detection, look: Look) -> Iterator[str]:
+    """Say which rows are odd all over, and in which columns most."""
+    for item in detection.combinations:
+        named = f" ({short_name(item.key)})" if item.key else ""
+        row = f"row {item.row + look.terms.first_row}{named}" if item.row is not None else "a row"
+        if item.row is None and item.key:
+            row = f"the row with {key_of(item.key)}"
+        yield f"{row}: {most_in(item)}"
 
 
 def most_in(item: OddCombination) -> str:
@@ -244,7 +227,7 @@ def detector(settings: DetectOptions) -> str:
     if bagging is None:
         return printable(settings.detector, 200) + (say.LOWEST_FIRST if settings.lowest else "")
     return say.BY_BAGGING.format(
-        rounds=f"{bagging.rounds:,}",
+        rounds=bagging.rounds,
         base=bagging.base,
         neighbours=bagging.neighbours,
         combine=bagging.combine,
@@ -253,15 +236,16 @@ def detector(settings: DetectOptions) -> str:
 
 def reason(item: Flagged, settings: DetectOptions) -> str:
     """Return in words why a row is flagged."""
+    bagging = settings.bagging
     if settings.by_strength:
         return say.NO_FINDING if item.reason is None else item.reason.sentence
-    if settings.bagging is None or item.remoteness is None:
+    if bagging is None or item.remoteness is None:
         return say.SCORE.format(score=number_text(item.score))
-    rounds = f"{settings.bagging.rounds:,}"
-    first = say.FIRST_IN_ROUNDS.format(votes=f"{item.votes:,}", rounds=rounds) if item.votes else ""
-    is_score = settings.bagging.base == "radius"
-    told = say.TIMES_THE_SCORE if is_score else say.TIMES_AS_FAR
-    return told.format(times=figure(item.remoteness, 3)) + first
+    text = say.TIMES_THE_SCORE if bagging.base == "radius" else say.TIMES_AS_FAR
+    said = text.format(times=figure(item.remoteness, 3))
+    if item.votes:
+        said += say.FIRST_IN_ROUNDS.format(votes=item.votes, rounds=bagging.rounds)
+    return said
 
 
 def brief(found: Sequence[Findings], first_row: int) -> str:
@@ -270,18 +254,21 @@ def brief(found: Sequence[Findings], first_row: int) -> str:
     All that came from the table stands in code spans, which no text of a cell can end.
     """
     lines = [say.BRIEF] if any(item.odd_cells for item in found) else [f"{say.NOTHING_ODD}."]
-    for item in found[:_MOST_BRIEF]:
-        cells, name = item.odd_cells, short_name(item.key)
-        row = "new row" if item.row is None else f"row {item.row + first_row}"
-        row = f"{row} {_span(name, 40)}" if name else row
-        for cell in cells[:_MOST_CELLS]:
-            word = "exceptional" if cell.exceptional else "unusual"
-            lines.append(f"- {row}, {word}: {_span(cell.story.sentence, _LONGEST_SENTENCE)}")
-        if len(cells) > _MOST_CELLS:
-            lines.append(f"- {row}: {say.BRIEF_CELLS.format(count=len(cells) - _MOST_CELLS)}")
+    lines += (f"- {line}" for item in found[:_MOST_BRIEF] for line in _brief_row(item, first_row))
     if len(found) > _MOST_BRIEF:
-        lines.append(say.BRIEF_ROWS.format(count=f"{len(found) - _MOST_BRIEF:,}"))
+        lines.append(say.BRIEF_ROWS.format(count=len(found) - _MOST_BRIEF))
     return "\n".join(lines)
+
+
+def _brief_row(item: Findings, first_row: int) -> Iterable[str]:
+    cells, name = item.odd_cells, short_name(item.key)
+    row = "new row" if item.row is None else f"row {item.row + first_row}"
+    row = f"{row} {_span(name, 40)}" if name else row
+    for cell in cells[:_MOST_CELLS]:
+        word = "exceptional" if cell.exceptional else "unusual"
+        yield f"{row}, {word}: {_span(cell.story.sentence, _LONGEST_SENTENCE)}"
+    if len(cells) > _MOST_CELLS:
+        yield f"{row}: {say.BRIEF_CELLS.format(count=len(cells) - _MOST_CELLS)}"
 
 
 def _span(text: str, limit: int) -> str:

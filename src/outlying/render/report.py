@@ -97,10 +97,7 @@ class Report:
             summary="" if self.detection is None else lists.heading(self.detection),
             combinations=[]
             if self.detection is None
-            else [
-                f"{lists.row_name(item, _LOOK)}: {lists.most_in(item)}"
-                for item in self.detection.combinations
-            ],
+            else list(lists.combinations(self.detection, _LOOK)),
             odd_all_over=say.ODD_COMBINATIONS,
             stories=list(self._linked_patterns()) if self.is_many else [],
             objects=[html.safe(self._objects[place]) for place in self._order()],

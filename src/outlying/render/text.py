@@ -15,7 +15,7 @@ from outlying.render import scene
 from outlying.render.axis import short
 from outlying.results.findings import Findings, Population
 from outlying.results.many import Pattern
-from outlying.results.stories import OddCell, Pair, Story, odd_cells
+from outlying.results.stories import OddCell, Pair, odd_cells
 from outlying.results.wording import PYTHON, Terms, figures, line, name_of, percent, title
 from outlying.table.table import SkipReason
 from outlying.table.values import Value, printable, text_of
@@ -139,6 +139,8 @@ _MOST_VALUES = 40
 _UNBROKEN = "\N{NO-BREAK SPACE}"  # a name and its value stay on one line
 _MOST_SKIPPED = 10
 _MOST_ROWS = 8
+#: The numbers of a story, where all are asked for.
+_FIGURES = ("outlierness", "rarity", "tail", "lift", "strength")
 _MOST_FOLDED = 2  # of the other findings on a cell, unless everything is asked for
 #: A column that is left out for one of these takes part if its type is declared.
 _DECLARABLE = {
@@ -195,9 +197,12 @@ def _object(findings: Findings, look: Look) -> str:
 
 def values(row: Sequence[tuple[str, Value]], width: int, margin: str) -> str:
     """Return the values of a row, each with its column."""
-    cells = [f"{printable(key, 40)}={printable(text_of(v), 40)}" for key, v in row]
-    if len(cells) > _MOST_VALUES:
-        cells = [*cells[:_MOST_VALUES], f"... and {len(cells) - _MOST_VALUES} more columns"]
+    cells = [
+        f"{printable(key, 40)}={say.EMPTY_VALUE if v is None else printable(text_of(v), 40)}"
+        for key, v in row
+    ]
+    more = len(cells) - _MOST_VALUES
+    cells[_MOST_VALUES:] = [say.MORE_COLUMNS.format(count=more)] if more > 0 else []
     whole = "  ".join(cell.replace(" ", _UNBROKEN) for cell in cells)
     return wrapped(whole, width, margin, margin).replace(_UNBROKEN, " ")
 
@@ -221,40 +226,28 @@ def _details(cell: OddCell, everything: bool) -> list[str]:
     """Return how a story compares with others, in which other contexts the cell is odd, too."""
     story = cell.story
     lines = [story.headline.standing] if story.headline.standing else []
-    lines += [_numbers(story)] if everything else []
+    if everything:
+        known = {term: text for term, (text, _) in figures(story.headline).items()}
+        known["strength"] = f"{story.strength:.2f}"  # as strong as any telling
+        lines.append(" | ".join(f"{term} {known[term]}" for term in _FIGURES))
+    told = {_subject(story.headline)}
     others = [other.headline for other in cell.also]
     sides = [p for p in story.others if everything or len(p.conditions) < len(story.columns)]
-    if not everything:  # a relation and a context of the same columns say the same
-        told = {_subject(story.headline)}
-        others, sides = ([p for p in some if _is_new(p, told)] for some in (others, sides))
-    lines += _folded_line(say.ALSO_ODD, list(map(line, others)), everything)
-    return lines + _folded_line(say.OTHER_SIDE, list(map(line, sides)), everything)
+    for text, pairs in ((say.ALSO_ODD, others), (say.OTHER_SIDE, sides)):
+        some = []
+        for pair in pairs:  # a relation and a context of the same columns say the same
+            if everything or _subject(pair) not in told:
+                some.append(line(pair))
+            told.add(_subject(pair))
+        shown = some if everything else some[:_MOST_FOLDED]
+        more = len(some) - len(shown)
+        findings = "; ".join(shown) + (say.AND_MORE.format(count=more) if more else "")
+        lines += [text.format(findings=findings)] if some else []
+    return lines
 
 
 def _subject(pair: Pair) -> tuple[str, frozenset[str]]:
     return pair.column, frozenset(pair.others)
-
-
-def _is_new(pair: Pair, told: set[tuple[str, frozenset[str]]]) -> bool:
-    """Return whether nothing was told yet of a cell beside these columns; now it is."""
-    is_new = _subject(pair) not in told
-    told.add(_subject(pair))
-    return is_new
-
-
-def _folded_line(told: str, findings: Sequence[str], everything: bool) -> list[str]:
-    shown = findings if everything else findings[:_MOST_FOLDED]
-    more = len(findings) - len(shown)
-    said = "; ".join(shown) + (say.AND_MORE.format(count=f"{more:,}") if more else "")
-    return [told.format(findings=said)] if findings else []
-
-
-def _numbers(story: Story) -> str:
-    """Return the numbers of a story; it is as strong as any telling."""
-    known = {item.term: item.text for item in figures(story.headline)}
-    known["strength"] = f"{story.strength:.2f}"
-    shown = ("outlierness", "rarity", "tail", "lift", "strength")
-    return " | ".join(f"{term} {known[term]}" for term in shown)
 
 
 def _folded(findings: Findings, shown: int, look: Look) -> list[str]:
@@ -262,9 +255,9 @@ def _folded(findings: Findings, shown: int, look: Look) -> list[str]:
     left = len(findings.stories) - shown
     if left <= 0:
         return []
-    told = say.WEAKER if findings.stands_out else say.SHOWS_THE_CLOSEST
-    weaker = "1 more finding" if left == 1 else f"{left:,} more findings"
-    return [wrapped(told.format(everything=look.terms.everything, findings=weaker), look.width)]
+    text = say.ONE_WEAKER if left == 1 else say.WEAKER
+    text = text if findings.stands_out else say.SHOWS_THE_CLOSEST
+    return [wrapped(text.format(everything=look.terms.everything, count=left), look.width)]
 
 
 def _notes(findings: Findings, look: Look) -> list[str]:
@@ -274,8 +267,7 @@ def _notes(findings: Findings, look: Look) -> list[str]:
     hidden |= set() if look.everything else set(findings.how)
     told = [note for note in notes if note not in hidden]
     told += look.terms.hints(findings.hints)
-    people = findings.population if look.with_notes else None
-    return notes_paragraph(people, told, look)
+    return notes_paragraph(findings.population if look.with_notes else None, told, look)
 
 
 def notes_paragraph(people: Population | None, notes: Sequence[str], look: Look) -> list[str]:
@@ -296,30 +288,25 @@ def skipped_lines(people: Population, terms: Terms) -> list[str]:
             said += " " + say.COMPARES_IT.format(setting=setting)
         lines.append(said)
     if len(skipped) > _MOST_SKIPPED:
-        lines.append(say.MORE_NOT_COMPARED.format(count=f"{len(skipped) - _MOST_SKIPPED:,}"))
+        lines.append(say.MORE_NOT_COMPARED.format(count=len(skipped) - _MOST_SKIPPED))
     return lines
 
 
 def summary(patterns: Sequence[Pattern], are_new: bool, look: Look, least: int = 1) -> list[str]:
     """Return what many objects have in common, each with the first of its rows."""
     lines = [
-        wrapped(_pattern_line(item, are_new, look.terms.first_row), look.width, "  ", "    ")
+        wrapped(f"{item} ({_members(item, are_new, look)})", look.width, "  ", "    ")
         for item in patterns
         if item.count >= least
     ]
     return ["\n".join([look.style(say.SHARED, "title"), *lines])] if lines else []
 
 
-def _pattern_line(pattern: Pattern, are_new: bool, first: int) -> str:
-    return f"{pattern} ({_members(pattern, are_new, first)})"
-
-
-def _members(pattern: Pattern, are_new: bool, first: int) -> str:
-    kind = "object" if are_new else "row"
-    first = 1 if are_new or pattern.are_places else first
+def _members(pattern: Pattern, are_new: bool, look: Look) -> str:
+    first = 1 if are_new or pattern.are_places else look.terms.first_row
     named = ", ".join(str(row + first) for row in pattern.rows[:_MOST_ROWS])
+    text = say.SHARED_ROW if pattern.count == 1 else say.SHARED_ROWS
+    said = text.format(kind="object" if are_new else "row", rows=named)
     more = pattern.count - _MOST_ROWS
-    said = f"{kind if pattern.count == 1 else kind + 's'} {named}" + (
-        f" and {more:,} more" if more > 0 else ""
-    )
-    return f"{said} of those above" if pattern.are_places and not are_new else said
+    said += say.SHARED_MORE.format(count=more) if more > 0 else ""
+    return said + (say.SHARED_PLACES if pattern.are_places and not are_new else "")

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from outlying.options import DetectOptions
 from outlying.results.findings import Findings, Population
-from outlying.results.stories import bundle
+from outlying.results.stories import Document, Shown
 from outlying.results.wording import headline, hint_of, line, short_name
 from outlying.table.columns import Floats
 from outlying.table.values import Value, plain
@@ -141,7 +140,7 @@ class Counts:
 
 
 @dataclasses.dataclass(frozen=True, slots=True, repr=False)
-class Detection:
+class Detection(Shown, Document):
     """What is odd in a table: its flagged rows, the oddest first, and what a reader should know.
 
     `scores` holds one number per row of the table, NaN where there is none; it is empty for a
@@ -190,9 +189,6 @@ class Detection:
 
         return listing(self)
 
-    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
-        return bundle({"text/html": self._repr_html_, "text/plain": self.__str__}, include, exclude)
-
     def to_dict(self) -> dict[str, Any]:
         """Return the result as plain values; rows count from 1 there, as in a file."""
         return self.heading() | {"flagged": [item.to_dict() for item in self.rows]}
@@ -209,10 +205,6 @@ class Detection:
             "combinations": [item.to_dict() for item in self.combinations],
             "notes": list(self.notes),
         }
-
-    def to_json(self, indent: int | None = None) -> str:
-        """Return the result as JSON, always in the same order and valid everywhere."""
-        return json.dumps(self.to_dict(), indent=indent, ensure_ascii=False, allow_nan=False)
 
     def to_frame(self) -> Any:
         """Return the flagged rows as a dataframe: which cell is odd, what was expected, and why.

@@ -12,7 +12,15 @@ from typing import TYPE_CHECKING, Any
 
 from outlying import sentences as say
 from outlying.options import Options
-from outlying.results.stories import PAIR_FIELDS, OddCell, Pair, Story, bundle, odd_cells
+from outlying.results.stories import (
+    PAIR_FIELDS,
+    Document,
+    OddCell,
+    Pair,
+    Shown,
+    Story,
+    odd_cells,
+)
 from outlying.results.wording import Hint, line, name_of, title
 from outlying.table.table import FrameLibrary, SkippedColumn, Table
 from outlying.table.values import Value, plain, printable
@@ -77,7 +85,7 @@ class Population:
 
 
 @dataclasses.dataclass(frozen=True, slots=True, repr=False)
-class Findings:
+class Findings(Shown, Document):
     """Why a row is an outlier: its stories, strongest first, and what a reader should know.
 
     `row` is the position of the object, from 0; None for a new object, and for a row of a table
@@ -135,14 +143,10 @@ class Findings:
         return dict(self.blamed)
 
     @property
-    def _strongest(self) -> Story | None:
-        return max(self.stories, key=lambda story: story.strength, default=None)
-
-    @property
     def strength(self) -> float:
         """The strength of the strongest story; 0 where there is no finding."""
-        story = self._strongest
-        return 0.0 if story is None or not story.headline.is_finding else story.strength
+        strengths = (story.strength for story in self.stories if story.is_finding)
+        return max(strengths, default=0.0)
 
     @property
     def exceptional(self) -> bool:
@@ -165,12 +169,13 @@ class Findings:
 
         None where rows are not judged, or there is no story at all.
         """
-        return None if self._strongest is None else self._strongest.as_strong
+        strongest = max(self.stories, key=lambda story: story.strength, default=None)
+        return None if strongest is None else strongest.as_strong
 
     @property
     def judged(self) -> int | None:
         """How many rows it is compared with; None where none were judged."""
-        return None if self._strongest is None else self._strongest.judged
+        return self.stories[0].judged if self.stories else None
 
     def with_labels(self, names: Iterable[str]) -> Findings:
         """Return the result with what labels of the rows asked for tell behind all else, and said.
@@ -227,10 +232,6 @@ class Findings:
         """Return the result as plain values; `row` counts from 1 there, as in a file."""
         return heading(self.population, self.options) | {"objects": [entry(self)]}
 
-    def to_json(self, indent: int | None = None) -> str:
-        """Return the result as JSON, always in the same order and valid everywhere."""
-        return json.dumps(self.to_dict(), indent=indent, ensure_ascii=False, allow_nan=False)
-
     def to_html(self) -> str:
         """Return the result as a page for a browser: one file that loads nothing."""
         from outlying.render.report import page
@@ -249,9 +250,6 @@ class Findings:
         from outlying.render.html import fragment
 
         return fragment(self)
-
-    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
-        return bundle({"text/html": self._repr_html_, "text/plain": self.__str__}, include, exclude)
 
     def to_frame(self) -> Any:
         """Return the headlines as a dataframe, one row each: pandas, or polars where it is alone.

@@ -19,7 +19,7 @@ from outlying.errors import OptionError
 from outlying.options import Options
 from outlying.results.detections import Detection, Flagged
 from outlying.results.findings import Findings, Population, entry, heading
-from outlying.results.stories import OddCell, Pair
+from outlying.results.stories import OddCell, Shown
 from outlying.results.wording import headline, kind_of, short_name
 from outlying.table.values import plain
 
@@ -54,7 +54,7 @@ def _cell_line(item: Findings, cell: OddCell, first_row: int) -> tuple[Any, ...]
     )
 
 
-class Explanations(Sequence[Findings]):
+class Explanations(Sequence[Findings], Shown):
     """What `explain_many` returns: findings in the order asked for.
 
     Each is explained when it is first read, or somewhat ahead of that by other processes, and then
@@ -230,8 +230,7 @@ class Pattern:
         return kind_of(self.property, self.attributes, is_empty=self.is_empty)
 
     def __str__(self) -> str:
-        count, total = f"{self.count:,}", f"{self.total:,}"
-        return say.SHARED_BY_ALL.format(count=count, total=total, pattern=self.name)
+        return say.SHARED_BY_ALL.format(count=self.count, total=self.total, pattern=self.name)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the pattern as it stands in the JSON result, where rows are counted from 1."""
@@ -252,8 +251,7 @@ class Patterns:
     def __init__(self) -> None:
         self.total = 0
         self._are_places = False
-        self._rows: dict[frozenset[str | bool], list[int]] = {}
-        self._readings: dict[frozenset[str | bool], collections.Counter[Reading]] = {}
+        self._found: dict[frozenset[str | bool], list[tuple[int, Reading | None]]] = {}
 
     def add(self, item: Findings | Mapping[str, Any]) -> None:
         """Take findings, or one of the `objects` of a JSON result."""
@@ -262,23 +260,34 @@ class Patterns:
         if reading is not None:
             columns = frozenset((reading[0], *reading[1], reading[2]))
         self._are_places |= row is None
-        self._rows.setdefault(columns, []).append(self.total if row is None else row)
-        counter = self._readings.setdefault(columns, collections.Counter())
-        if reading is not None:
-            counter[reading] += 1
+        place = self.total if row is None else row
+        self._found.setdefault(columns, []).append((place, reading))
         self.total += 1
 
     def told(self) -> tuple[Pattern, ...]:
         """Return the patterns so far: the most frequent first, then by name."""
-        found = [self._pattern(columns) for columns in self._rows]
-        return tuple(sorted(found, key=_order))
+        found = map(self._pattern, self._found.values())
+        return tuple(
+            sorted(
+                found,
+                key=lambda one: (
+                    -one.count,
+                    one.property is None,
+                    one.property or "",
+                    one.attributes,
+                    one.is_empty,
+                ),
+            )
+        )
 
-    def _pattern(self, columns: frozenset[str | bool]) -> Pattern:
-        rows, readings = self._rows[columns], self._readings[columns]
-        often = sorted(readings, key=lambda reading: (-readings[reading], reading))
-        name, attributes, is_empty = often[0] if often else (None, (), False)
-        told = tuple(rows), len(rows), self.total, self._are_places
-        return Pattern(name, attributes, *told, is_empty)
+    def _pattern(self, items: Sequence[tuple[int, Reading | None]]) -> Pattern:
+        readings = collections.Counter(reading for _, reading in items if reading is not None)
+        often = min(readings, key=lambda one: (-readings[one], one), default=None)
+        name, attributes, is_empty = often or (None, (), False)
+        rows = tuple(row for row, _ in items)
+        return Pattern(
+            name, attributes, rows, len(rows), self.total, self._are_places, is_empty=is_empty
+        )
 
 
 def patterns(findings: Iterable[Findings | Mapping[str, Any]]) -> tuple[Pattern, ...]:
@@ -289,19 +298,12 @@ def patterns(findings: Iterable[Findings | Mapping[str, Any]]) -> tuple[Pattern,
     return found.told()
 
 
-def _order(pattern: Pattern) -> tuple[Any, ...]:
-    name = pattern.property or ""
-    return -pattern.count, pattern.property is None, name, pattern.attributes, pattern.is_empty
-
-
 def _of_findings(findings: Findings) -> tuple[int | None, Reading | None]:
     pair = next((pair for pair in findings.pairs if pair.stands_out), None)
-    return findings.row, None if pair is None else _reading(pair)
-
-
-def _reading(pair: Pair) -> Reading:
+    if pair is None:
+        return findings.row, None
     name = pair.column if pair.given or pair.value is None else pair.property
-    return name, tuple(sorted(pair.others)), pair.value is None
+    return findings.row, (name, tuple(sorted(pair.others)), pair.value is None)
 
 
 def _of_entry(entry: Mapping[str, Any]) -> tuple[int | None, Reading | None]:

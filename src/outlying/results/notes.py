@@ -25,14 +25,12 @@ def notes_on(searched: Searched, found: int, options: Options) -> list[str]:
     if not outcome.best:
         notes.append(say.NOTHING_RARE)
     elif not outcome.reported and options.paper is not None:
-        least = f"{options.paper.min_outlierness:g}"
-        notes.append(say.BELOW_THRESHOLD.format(threshold=least))
+        notes.append(say.BELOW_THRESHOLD.format(threshold=options.paper.min_outlierness))
     elif not outcome.reported:
         notes.append(say.CLOSEST_ARE_GIVEN)
     if found > options.top:
-        one = options.top == 1
-        told = say.ONLY_THE_STRONGEST_ONE if one else say.ONLY_THE_STRONGEST
-        notes.append(told.format(count=f"{options.top:,}"))
+        told = say.ONLY_THE_STRONGEST_ONE if options.top == 1 else say.ONLY_THE_STRONGEST
+        notes.append(told.format(count=options.top))
     unknown = dict.fromkeys(item.unknown(searched.values) for item in _origins(searched.selection))
     notes += [f"{said[0].upper()}{said[1:]}." for said in unknown if said]
     return notes + ([say.NEW_ROW_JOINED] if searched.is_new else [])
@@ -56,7 +54,7 @@ def how_computed(searched: Searched, stories: Sequence[Story]) -> list[str]:
     notes = [note for part in parts for note in part]
     notes += drawn_note(searched.standing, searched.rows)
     bound = max((story.headline.bound for story in stories), default=0.0)
-    return notes + ([say.IN_BINS.format(bound=f"{bound:.2g}")] if bound else [])
+    return notes + ([say.IN_BINS.format(bound=bound)] if bound else [])
 
 
 def _derived(selection: Selection) -> list[str]:
@@ -88,9 +86,9 @@ def _relations(selection: Selection) -> list[str]:
         return []
     named = "; ".join(item.sentence for item in found[:_NAMED])
     more = len(found) - _NAMED
-    named += say.AND_MORE.format(count=f"{more:,}") if more > 0 else ""
+    named += say.AND_MORE.format(count=more) if more > 0 else ""
     told = say.ONE_RELATION if len(found) == 1 else say.RELATIONS
-    return [told.format(count=f"{len(found):,}", relations=named)]
+    return [told.format(count=len(found), relations=named)]
 
 
 def panel_notes(selection: Selection, *, are_guesses: bool = True) -> list[str]:
@@ -134,4 +132,4 @@ def drawn_note(standing: Standing | None, rows: int) -> list[str]:
     """Say how many rows stood for all, where it was not all of them."""
     if standing is None or len(standing.ordered) >= rows:
         return []
-    return [say.DRAWN.format(drawn=f"{len(standing.ordered):,}", rows=f"{rows:,}")]
+    return [say.DRAWN.format(drawn=len(standing.ordered), rows=rows)]

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 import math
 from typing import Any
 
 from outlying import sentences as say
 from outlying.results.findings import Population
+from outlying.results.stories import Document
 from outlying.results.wording import figure, percent
 from outlying.table.table import Condition
 
@@ -60,15 +60,14 @@ class Rule:
 
     def __str__(self) -> str:
         low, high = self.risk_interval
-        ratio, ends = say.SET_ONLY_HERE, figure(low, 2)
+        ratio = say.SET_ONLY_HERE
         if self.risk_ratio is not None and high is not None:
-            ratio = say.SET_RATIO.format(
-                ratio=figure(self.risk_ratio, 2), low=ends, high=figure(high, 2)
-            )
+            ends = [figure(number, 2) for number in (self.risk_ratio, low, high)]
+            ratio = say.SET_RATIO.format(ratio=ends[0], low=ends[1], high=ends[2])
         return say.SET_RULE.format(
             rule=self.name,
-            hits=f"{self.hits:,}",
-            rows=f"{self.rows:,}",
+            hits=self.hits,
+            rows=self.rows,
             precision=percent(self.precision),
             coverage=percent(self.coverage),
             ratio=ratio,
@@ -82,7 +81,7 @@ class Rule:
 
 
 @dataclasses.dataclass(frozen=True, slots=True, repr=False)
-class SetExplanation:
+class SetExplanation(Document):
     """What sets some rows apart; no rule where nothing does that chance would not.
 
     `rows` are in the set, `covered` of them in the group of a rule; `tried` is how many groups
@@ -103,16 +102,17 @@ class SetExplanation:
 
     def text(self) -> str:
         """Return the rules as text."""
-        share = percent(self.rows / self.population.rows)
-        head = say.SET_ROWS.format(
-            rows=f"{self.rows:,}", total=f"{self.population.rows:,}", share=share
-        )
-        if not self.rules:
-            return f"{head}\n\n{say.SET_NOTHING.format(tried=f'{self.tried:,}')}"
-        told = [f"{place}. {rule}" for place, rule in enumerate(self.rules, start=1)]
-        last = say.SET_COVERED.format(covered=f"{self.covered:,}", rows=f"{self.rows:,}")
-        tried = say.SET_TRIED.format(tried=f"{self.tried:,}")
-        return "\n\n".join([head, *told, f"{last} {tried}"])
+        total = self.population.rows
+        parts = [
+            say.SET_ROWS.format(rows=self.rows, total=total, share=percent(self.rows / total)),
+            *(f"{place}. {rule}" for place, rule in enumerate(self.rules, start=1)),
+        ]
+        if self.rules:
+            covered = say.SET_COVERED.format(covered=self.covered, rows=self.rows)
+            parts.append(f"{covered} {say.SET_TRIED.format(tried=self.tried)}")
+        else:
+            parts.append(say.SET_NOTHING.format(tried=self.tried))
+        return "\n\n".join(parts)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the result as plain values."""
@@ -120,7 +120,3 @@ class SetExplanation:
             "set": {"rows": self.rows, "covered": self.covered, "tried": self.tried},
             "rules": [rule.to_dict() for rule in self.rules],
         }
-
-    def to_json(self, indent: int | None = None) -> str:
-        """Return the result as JSON, always in the same order and valid everywhere."""
-        return json.dumps(self.to_dict(), indent=indent, ensure_ascii=False, allow_nan=False)

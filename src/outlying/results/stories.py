@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import builtins
 import dataclasses
-from collections.abc import Callable, Iterable, Mapping
+import json
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from outlying.results import wording
@@ -21,6 +22,49 @@ if TYPE_CHECKING:
     from outlying.render.plots import View
     from outlying.render.scene import Theme
     from outlying.search.standing import Standing
+
+#: Weaker findings are none.
+LEAST_STRENGTH = 1e-6
+#: JSON names so many typical values: of hundreds of categories a reader wants to know the first.
+MOST_TYPICAL = 20
+#: So much of a typical text is in JSON; whole texts are those of the object and its conditions.
+MOST_CHARACTERS = 200
+#: What a pair is made of in JSON and in frames.
+PAIR_FIELDS = (
+    *("property", "column", "value", "given", "expected", "ordinary_at", "conditions"),
+    *("outlierness", "rarity", "tail", "support", "group_size", "known", "lift", "strength"),
+    *("overall_outlierness", "typical", "scale", "near", "reach", "gap", "bound"),
+    *("exceptional", "unusual", "as_strong", "judged", "detail", "sentence", "standing"),
+)
+
+
+class Shown:
+    """What a notebook shows as HTML, and else as text."""
+
+    __slots__ = ()
+
+    def _repr_html_(self) -> str:
+        raise NotImplementedError
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
+        """Return the views that a notebook asks for; where it shows no HTML there is text."""
+        views = {"text/html": self._repr_html_, "text/plain": self.__str__}
+        wanted = (views.keys() if include is None else set(include)) - set(exclude or ())
+        return {kind: write() for kind, write in views.items() if kind in wanted}
+
+
+class Document:
+    """What is written as JSON."""
+
+    __slots__ = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the result as plain values; rows count from 1 there, as in a file."""
+        raise NotImplementedError
+
+    def to_json(self, indent: int | None = None) -> str:
+        """Return the result as JSON, always in the same order and valid everywhere."""
+        return json.dumps(self.to_dict(), indent=indent, ensure_ascii=False, allow_nan=False)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -46,11 +90,7 @@ class Rank:
         )
 
 
-#: Weaker findings are none.
-LEAST_STRENGTH = 1e-6
-
-
-class Ranked:
+class Ranked(Shown):
     """What is compared with the findings of all rows: a pair, or a story by its headline."""
 
     __slots__ = ()
@@ -159,11 +199,9 @@ class Pair(Ranked):
     @builtins.property
     def detail(self) -> str | None:
         """What is odd of a derived property, in words; None where property and value say it."""
-        return (
-            None
-            if self.said is None
-            else f"{wording.cell_of(self)}{wording.joint(self)}{self.said}"
-        )
+        if self.said is None:
+            return None
+        return f"{wording.cell_of(self)}{wording.joint(self)}{self.said}"
 
     @builtins.property
     def ordinary_at(self) -> Value:
@@ -205,9 +243,6 @@ class Pair(Ranked):
 
         return card(self)
 
-    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
-        return bundle({"text/html": self._repr_html_, "text/plain": self.__str__}, include, exclude)
-
     def to_dict(self) -> dict[str, Any]:
         """Return the pair as it stands in the JSON result."""
         fields = {name: getattr(self, name) for name in PAIR_FIELDS}
@@ -215,11 +250,11 @@ class Pair(Ranked):
             "value": plain(self.value),
             "given": list(self.given),
             "ordinary_at": plain(self.ordinary_at),
-            "expected": None if self.expected is None else [plain(end) for end in self.expected],
+            "expected": _plain(self.expected),
             "conditions": [condition.to_dict() for condition in self.conditions],
-            "typical": [_plain_typical(item) for item in self.typical[:MOST_TYPICAL]],
+            "typical": [_plain(item) for item in self.typical[:MOST_TYPICAL]],
             "typical_more": max(0, len(self.typical) - MOST_TYPICAL),
-            "gap": None if self.gap is None else [plain(end) for end in self.gap],
+            "gap": _plain(self.gap),
         }
 
     def short(self) -> dict[str, Any]:
@@ -228,58 +263,13 @@ class Pair(Ranked):
         return {name: whole[name] for name in ("property", "conditions", "strength", "sentence")}
 
 
-#: JSON names so many typical values: of hundreds of categories a reader wants to know the first.
-MOST_TYPICAL = 20
-
-#: So much of a typical text is in JSON; whole texts are those of the object and its conditions.
-MOST_CHARACTERS = 200
-
-#: What a pair is made of in JSON and in frames.
-PAIR_FIELDS = (
-    "property",
-    "column",
-    "value",
-    "given",
-    "expected",
-    "ordinary_at",
-    "conditions",
-    "outlierness",
-    "rarity",
-    "tail",
-    "support",
-    "group_size",
-    "known",
-    "lift",
-    "strength",
-    "overall_outlierness",
-    "typical",
-    "scale",
-    "near",
-    "reach",
-    "gap",
-    "bound",
-    "exceptional",
-    "unusual",
-    "as_strong",
-    "judged",
-    "detail",
-    "sentence",
-    "standing",
-)
-
-
-def _plain_typical(item: Any) -> Any:
+def _plain(item: Any) -> Any:
+    """Return a value, or the ends of a range, as JSON holds it; long texts are cut."""
     if isinstance(item, tuple):
         return [plain(end) for end in item]
     if isinstance(value := plain(item), str) and len(value) > MOST_CHARACTERS:
         return f"{value[: MOST_CHARACTERS - 1]}…"
     return value
-
-
-def bundle(views: Mapping[str, Callable[[], str]], include: Any, exclude: Any) -> dict[str, str]:
-    """Return the views that a notebook asks for; where it shows no HTML there is text."""
-    wanted = set(views) if include is None else set(views) & set(include)
-    return {kind: write() for kind, write in views.items() if kind in wanted - set(exclude or ())}
 
 
 @dataclasses.dataclass(frozen=True, slots=True, repr=False)
@@ -362,9 +352,6 @@ class Story(Ranked):
 
         return card(self.headline, self.sentence)
 
-    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
-        return bundle({"text/html": self._repr_html_, "text/plain": self.__str__}, include, exclude)
-
     def ranked(self, rank: Rank) -> Story:
         """Return the story with where it stands among the findings of all rows."""
         place = self.pairs.index(self.headline)
@@ -406,13 +393,10 @@ def odd_cells(stories: Iterable[Story]) -> tuple[OddCell, ...]:
     this very cell odd comes before a broken relation that another column of it tells.
     """
     found: dict[str, list[Story]] = {}
-    for story in sorted(stories, key=_standing_of):
+    for story in sorted(stories, key=lambda item: (not item.exceptional, not item.unusual)):
         found.setdefault(story.culprit, []).append(story)
-    return tuple(
-        OddCell(number, column, tuple(sorted(own, key=lambda s: (*_standing_of(s), s.is_aside))))
-        for number, (column, own) in enumerate(found.items(), start=1)
-    )
-
-
-def _standing_of(story: Story) -> tuple[bool, bool]:
-    return not story.exceptional, not story.unusual
+    cells = []
+    for number, (column, own) in enumerate(found.items(), start=1):
+        own.sort(key=lambda item: (not item.exceptional, not item.unusual, item.is_aside))
+        cells.append(OddCell(number, column, tuple(own)))
+    return tuple(cells)

@@ -8,11 +8,12 @@ import datetime as dt
 import itertools
 import json
 import math
+import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 from outlying import sentences as say
-from outlying.sentences import GLOSSARY as GLOSSARY
+from outlying.derived.calendar import MONTHS, WEEKDAYS
 from outlying.table.table import Part
 from outlying.table.values import (
     Value,
@@ -37,6 +38,9 @@ _SHORT = 24  # characters of a value that may be said twice
 #: share of both: nobody wants to read of four ranges.
 _THIN_GAP = 0.5
 _FEW = 0.1  # up to this share of the rows it is "only so many"
+
+
+# --- in the terms of who asks --------------------------------------------------------------------
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -85,8 +89,6 @@ class Terms:
         """Write how a column is declared to be of a type."""
         if self.flags is None:
             return f"types={json.dumps({column: kind}, ensure_ascii=False)}"
-        import shlex
-
         return f"--type {shlex.quote(f'{column}={kind}')}"
 
     def _setting(self, hint: Hint) -> str | None:
@@ -95,12 +97,11 @@ class Terms:
             return None
         if hint.value is None:
             return say.A_HIGHER.format(option=name)
-        if hint.value is True:
-            return f"{name}=True" if self.flags is None else name
         if self.flags is None:
-            return f"{name}={json.dumps(hint.value, ensure_ascii=False)}"
-        import shlex
-
+            shown = True if hint.value is True else json.dumps(hint.value, ensure_ascii=False)
+            return f"{name}={shown}"
+        if hint.value is True:
+            return name
         names = [hint.value] if isinstance(hint.value, str) else hint.value or ()
         return " ".join(f"{name} {shlex.quote(item)}" for item in names)
 
@@ -112,26 +113,17 @@ PYTHON = Terms()
 # --- figures -------------------------------------------------------------------------------------
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Figure:
-    """One number of a pair: as people read it, and in full."""
-
-    term: str
-    text: str
-    value: float
-
-
-def figures(pair: Pair) -> list[Figure]:
-    """Return the numbers of a pair, the most helpful first."""
-    return [
-        Figure("rarity", figure(pair.rarity, 4), pair.rarity),
-        Figure("outlierness", f"{pair.outlierness:.3f}", pair.outlierness),
-        Figure("group", f"{pair.group_size:,} ({percent(pair.support)})", pair.group_size),
-        Figure("tail", percent(pair.tail), pair.tail),
-        Figure("lift", figure(pair.lift, 3), pair.lift),
-        Figure("overall", f"{pair.overall_outlierness:.3f}", pair.overall_outlierness),
-        Figure("strength", f"{pair.strength:.2f}", pair.strength),
-    ]
+def figures(pair: Pair) -> dict[str, tuple[str, float]]:
+    """Return the numbers of a pair as people read them, and in full, the most helpful first."""
+    return {
+        "rarity": (figure(pair.rarity, 4), pair.rarity),
+        "outlierness": (f"{pair.outlierness:.3f}", pair.outlierness),
+        "group": (f"{pair.group_size:,} ({percent(pair.support)})", pair.group_size),
+        "tail": (percent(pair.tail), pair.tail),
+        "lift": (figure(pair.lift, 3), pair.lift),
+        "overall": (f"{pair.overall_outlierness:.3f}", pair.overall_outlierness),
+        "strength": (f"{pair.strength:.2f}", pair.strength),
+    }
 
 
 def figure(number: float, digits: int) -> str:
@@ -163,7 +155,7 @@ def distance(pair: Pair) -> str:
         for unit, seconds in _UNITS.items():
             if reach >= seconds:
                 count = math.floor(reach / seconds)
-                return f"{count:,} {unit}{'' if count == 1 else 's'}"
+                return say.DISTANCE.format(count=count, unit=unit, s="" if count == 1 else "s")
         return f"{reach:.2g} seconds"
     step = 10.0 ** (math.floor(math.log10(reach)) - 1)  # two digits will do
     return quantity_text(float(number_text(math.floor(reach / step + 1e-9) * step)))
@@ -183,11 +175,14 @@ def expected_ranges(pair: Pair) -> list[tuple[Any, Any]]:
     if len(ranges) < 2 or isinstance(pair.value, dt.time):
         return ranges[:2]
     if not lies_between(ranges[0][0], ranges[-1][1], pair.value):
-        return [(ranges[_is_code(ranges)][0], ranges[-1][1])]
+        (low, high), (above, _) = ranges[:2]
+        is_code = isinstance(low, int | float) and low == high < 0 <= above  # such as -999
+        return [(above if is_code else low, ranges[-1][1])]
     joined = [ranges[0]]
     for low, high in ranges[1:]:
         first, last = joined[-1]
-        if not lies_between(last, low, pair.value) and _is_thin(first, last, low, high):
+        is_thin = _length(last, low) <= _THIN_GAP * (_length(first, last) + _length(low, high))
+        if is_thin and not lies_between(last, low, pair.value):
             joined[-1] = first, high
         else:
             joined.append((low, high))
@@ -213,49 +208,57 @@ def _ranges(pair: Pair) -> list[Any]:
     return [item for item in found if item != (pair.value, pair.value)] or found
 
 
-def _is_thin(first: Any, last: Any, low: Any, high: Any) -> bool:
-    """Return whether a gap is short beside what lies on both sides of it."""
+def _length(low: Any, high: Any) -> float:
     try:
-        return bool((low - last) <= _THIN_GAP * ((last - first) + (high - low)))
+        length = high - low
     except TypeError:  # moments beyond the years that Python knows are texts
-        return False
-
-
-def _is_code(ranges: Sequence[Any]) -> bool:
-    """Return whether the lowest of several ranges is one value that stands for unknown: -999."""
-    (low, high), (above, _) = ranges[:2]
-    return isinstance(low, int | float) and low == high < 0 <= above
-
-
-def _length(last: Any, low: Any) -> float:
-    try:
-        gap = low - last
-    except TypeError:
         return math.inf
-    return gap.total_seconds() if isinstance(gap, dt.timedelta) else float(gap)
+    return length.total_seconds() if isinstance(length, dt.timedelta) else float(length)
 
 
 def typical(pair: Pair, most: int = _MOST_NAMED) -> str:
     """Name what is expected in the group; of categories, others than the row's own."""
     if any(isinstance(item, tuple) for item in pair.typical):
-        return " or ".join(_range(item, pair) for item in expected_ranges(pair))
+        digits = _digits(pair)
+        ranges = (range_text(*ends, digits, pair.value) for ends in expected_ranges(pair))
+        return " or ".join(ranges)
     items = [item for item in pair.typical if item != pair.value] or [*pair.typical]
+    names = {Part.WEEKDAY: WEEKDAYS, Part.MONTH: MONTHS}.get(cast(Part, _part_of(pair)))
+    if (
+        names is not None
+        and len(runs := _runs([names.index(str(item)) for item in items], names)) < 3
+    ):
+        return " or ".join(runs)
     most += len(items) == most + 1  # it is as short to name the last one
     named = [text_of(item) for item in items[:most] if not isinstance(item, tuple)]
     more = len(items) - len(named)
     if more > 0:
-        return f"{', '.join(named)} or {more:,} others"
-    return named[0] if len(named) == 1 else f"{', '.join(named[:-1])} or {named[-1]}"
+        return say.OR_OTHERS.format(named=", ".join(named), count=more)
+    return _any_of(named)
 
 
-def _range(ends: tuple[Any, Any], pair: Pair) -> str:
-    return range_text(*ends, _digits(pair), pair.value)
+def _runs(places: Sequence[int], names: Sequence[str]) -> list[str]:
+    """Name days or months that follow each other by the first and the last, in their order."""
+    runs: list[list[int]] = []
+    for place in sorted(places):
+        if runs and place == runs[-1][-1] + 1:
+            runs[-1].append(place)
+        else:
+            runs.append([place])
+    if len(runs) > 1 and runs[0][0] == 0 and runs[-1][-1] == len(names) - 1:
+        runs[0][:0] = runs.pop()  # from Saturday to Monday
+    return [
+        f"{names[run[0]]} to {names[run[-1]]}"
+        if len(run) > 2
+        else _any_of([names[place] for place in run])
+        for run in runs
+    ]
 
 
 def _expected(pair: Pair) -> str:
     """Say in a few words what was expected in place of a value."""
     if pair.is_finding and pair.gap is not None:
-        low, high = _gap_texts(pair.gap, pair)
+        low, high = _gap_texts(pair, pair.gap)
         return say.IN_A_GAP.format(low=low, high=high)
     if pair.value is None:
         return say.EXPECTED_A_VALUE
@@ -310,9 +313,8 @@ def _digits(pair: Pair) -> int:
     return telling_digits(pair.value, ends)
 
 
-def _gap_texts(gap: tuple[Value, Value], pair: Pair) -> tuple[str, str]:
-    digits = _digits(pair)
-    return quantity_text(gap[0], digits), quantity_text(gap[1], digits)
+def _gap_texts(pair: Pair, gap: tuple[Value, Value]) -> list[str]:
+    return [quantity_text(end, _digits(pair)) for end in gap]
 
 
 # --- findings as sentences -----------------------------------------------------------------------
@@ -320,90 +322,84 @@ def _gap_texts(gap: tuple[Value, Value], pair: Pair) -> tuple[str, str]:
 
 def sentence(pair: Pair) -> str:
     """Say a pair so that it is understood without knowing about densities."""
+    where = f" {say.WHERE.format(conditions=conditions(pair))}" if pair.conditions else ""
+    there = " there" if where else ""
     if pair.detail is not None:
-        return f"{pair.detail}{_where(pair)}. {_alike(pair)}".rstrip()
-    parts = [*_fact(pair), _elsewhere(pair)]
+        parts = [f"{pair.detail}{where}.", "" if pair.given else _alike(pair)]
+    else:
+        parts = [_fact(pair, where, there), _elsewhere(pair)]
     return " ".join(part for part in parts if part)
 
 
-def _fact(pair: Pair) -> list[str]:
+def _fact(pair: Pair, where: str, there: str) -> str:
     """Say what is odd, and how many rows are like that."""
-    where, there = _where(pair), " there" if pair.conditions else ""
+    cell, others, near = claim(pair), pair.group_size - 1, max(pair.near, 1)
     if pair.value is None:
-        return [_filled(pair)]
-    cell = claim(pair)
+        filled, column = pair.group_size - near, printable(pair.column)
+        text = say.FILLED_ELSEWHERE if filled == others else say.FILLED_IN_MOST
+        return text.format(column=column, others=others, filled=filled, where=where)
     if is_mostly_empty(pair):
-        others = pair.group_size - 1
-        empty = f"{pair.group_size - pair.near:,}"
-        told = say.EMPTY_ELSEWHERE
-        return [told.format(cell=cell, empty=empty, others=f"{others:,}", where=where)]
+        empty = pair.group_size - pair.near
+        return say.EMPTY_ELSEWHERE.format(cell=cell, empty=empty, others=others, where=where)
+    with_rows = where
+    if where:
+        told = say.WHERE_ROWS.format(conditions=conditions(pair), rows=pair.known)
+        with_rows = f" {told}"
     if pair.is_finding and pair.gap is not None:
-        low, high = _gap_texts(pair.gap, pair)
-        return [say.GAP.format(cell=cell, where=where, there=there, low=low, high=high)]
+        low, high = _gap_texts(pair, pair.gap)
+        return say.GAP.format(cell=cell, where=with_rows, there=there, low=low, high=high)
     if pair.is_finding and _is_inside(pair):
-        most = say.MOST_ARE.format(expected=typical(pair))
-        return [_rare_inside(pair, cell, where, there), most]
-    return [f"{cell}, {_expected(pair)}{where}.", _how_few(pair, there)]
+        text = say.ALONE_WITHIN if pair.near <= 1 else say.FEW_WITHIN
+        rare = (text if pair.reach else say.FEW_NEAR).format(
+            cell=cell,
+            where=with_rows,
+            there=there,
+            distance=distance(pair) if pair.reach else "",
+            count=pair.near,
+        )
+        return f"{rare} {say.MOST_ARE.format(expected=typical(pair))}"
+    counted = _counted(pair, there)
+    where = where if counted else with_rows  # how many rows there are is said once
+    return f"{cell}, {_expected(pair)}{where}. {counted or _how_rare(pair, there)}"
 
 
-def _rare_inside(pair: Pair, cell: str, where: str, there: str) -> str:
-    if not pair.reach:
-        return say.FEW_NEAR.format(cell=cell, where=where, there=there)
-    told = say.ALONE_WITHIN if pair.near <= 1 else say.FEW_WITHIN
-    return told.format(
-        cell=cell, where=where, there=there, distance=distance(pair), count=f"{pair.near:,}"
-    )
+def _counted(pair: Pair, there: str) -> str:
+    """Count the rows that have such a value, which is clearer than a ratio; empty where it is not.
 
-
-def _how_few(pair: Pair, there: str) -> str:
-    """Say how few rows have such a value: by counting, which is clearer than a ratio."""
+    Of categories these are the rows of the same one, of numbers those at least as far out.
+    """
     if pair.beyond is not None and is_beyond(pair):
-        return _counted(pair.beyond, pair.known, _extreme(pair), there)
-    if not any(isinstance(item, tuple) for item in pair.typical) and pair.near:
-        value = value_text(pair)
-        return _counted(pair.near, pair.known, value if len(value) <= _SHORT else "it", there)
+        count, such = pair.beyond, _extreme(pair)
+    elif pair.near and not any(isinstance(item, tuple) for item in pair.typical):
+        count, such = pair.near, _again(pair)
+    else:
+        return ""
+    if count <= 1:
+        return say.NONE_OF_THE_OTHERS.format(others=pair.known - 1, there=there, such=such)
+    text = say.ONLY_SOME if count <= _FEW * pair.known else say.SOME
+    return text.format(count=count, rows=pair.known, there=there, such=such)
+
+
+def _how_rare(pair: Pair, there: str) -> str:
     if pair.near == 1 and pair.reach:
         return say.NO_OTHER_WITHIN.format(there=there, distance=distance(pair))
     return say.TIMES_RARER.format(times=times(pair.rarity), there=there)
-
-
-def _counted(count: int, rows: int, such: str, there: str) -> str:
-    if count <= 1:
-        return say.NONE_OF_THE_OTHERS.format(others=f"{rows - 1:,}", there=there, such=such)
-    told = say.ONLY_SOME if count <= _FEW * rows else say.SOME
-    return told.format(count=f"{count:,}", rows=f"{rows:,}", there=there, such=such)
 
 
 def _extreme(pair: Pair) -> str:
     """Name on which side a value lies outside: large or small, late or early, long or short."""
     high: Any = expected_ranges(pair)[-1][1]
     value: Any = pair.value
-    is_high = bool(value > high)
-    if isinstance(pair.value, dt.timedelta):
-        noun, words = "duration", ("long", "short")
-    elif isinstance(pair.value, dt.date):
-        noun, words = "date", ("late", "early")
-    else:
-        noun, words = "value", ("large", "small")
-    return say.SUCH_A_VALUE.format(noun=noun, extreme=words[0] if is_high else words[1])
+    noun = "value"
+    if isinstance(pair.value, (dt.timedelta, dt.date)):
+        noun = "duration" if isinstance(pair.value, dt.timedelta) else "date"
+    return say.SUCH_A_VALUE.format(noun=noun, extreme=say.EXTREMES[noun][bool(value > high)])
 
 
-def _filled(pair: Pair) -> str:
-    others, empty = pair.group_size - 1, max(pair.near, 1)
-    filled = pair.group_size - empty
-    told = say.FILLED_ELSEWHERE if filled == others else say.FILLED_IN_MOST
-    return told.format(
-        column=printable(pair.column),
-        others=f"{others:,}",
-        filled=f"{filled:,}",
-        where=f" where {conditions(pair)}" if pair.conditions else "",
-    )
-
-
-def _where(pair: Pair) -> str:
-    if not pair.conditions:
-        return ""
-    return say.WHERE_ROWS.format(conditions=conditions(pair), rows=f"{pair.known:,}")
+def _again(pair: Pair) -> str:
+    """Name the value a second time, if it is short."""
+    value = value_text(pair)
+    return value if len(value) <= _SHORT else "it"
 
 
 def _elsewhere(pair: Pair) -> str:
@@ -412,23 +408,12 @@ def _elsewhere(pair: Pair) -> str:
         return ""
     if pair.value is None:
         return say.EMPTY_IS_COMMON_ELSEWHERE
-    value = value_text(pair)
-    return say.COMMON_ELSEWHERE.format(value=value if len(value) <= _SHORT else "It")
+    return say.COMMON_ELSEWHERE.format(value=_again(pair))
 
 
 def _alike(pair: Pair) -> str:
     """Say of a value that is one of several odd ones how few there are of them."""
-    if pair.given and pair.expected is None:
-        return ""  # of labels it is said how many rows agree
-    if pair.given:
-        others = max(round(pair.tail * pair.known) - 1, 0)
-        told = {0: say.NO_OTHER_AS_FAR_OFF, 1: say.ONE_AS_FAR_OFF}.get(
-            others, say.OTHERS_AS_FAR_OFF
-        )
-        return told.format(count=f"{others:,}")
-    if pair.near > 1:
-        return say.OTHERS_LIKE_IT.format(count=f"{pair.near:,}")
-    return say.NO_OTHER_LIKE_IT
+    return say.OTHERS_LIKE_IT.format(count=pair.near) if pair.near > 1 else say.NO_OTHER_LIKE_IT
 
 
 def story_sentence(story: Story) -> str:
@@ -438,7 +423,7 @@ def story_sentence(story: Story) -> str:
         return f"{told} {hint[0].upper()}{hint[1:]}."
     if not (story.undecided and story.headline.given):
         return told
-    columns = _listed(printable(name, 40) for name in story.undecided)
+    columns = _all_of([printable(name, 40) for name in story.undecided])
     return f"{told} {say.NOT_TOGETHER.format(columns=columns)}"
 
 
@@ -447,9 +432,9 @@ def hint_of(story: Story) -> str:
     if story.undecided and story.headline.given:
         if story.headline.column in story.undecided:
             return ""
-        *some, last = (printable(name, 40) for name in story.undecided)
-        columns = f"{', '.join(some)} or {last}"
-        return say.MAY_BE_WRONG.format(columns=columns)
+        return say.MAY_BE_WRONG.format(
+            columns=_any_of([printable(name, 40) for name in story.undecided])
+        )
     if story.culprit == story.headline.column:
         return ""
     return say.MOST_LIKELY.format(column=printable(story.culprit))
@@ -477,8 +462,16 @@ def claim(pair: Pair, most: int = 80) -> str:
         return pair.detail
     if pair.value is None:
         return say.EMPTY_CELL.format(column=printable(pair.column, most))
-    name, value = printable(pair.property, most), printable(value_text(pair), most)
-    return say.CELL.format(column=name, value=value)
+    part, value = _part_of(pair), printable(value_text(pair), most)
+    if part is None:
+        return say.CELL.format(column=printable(pair.property, most), value=value)
+    if part is Part.HOUR:  # which the moment itself shows
+        return cell_of(pair, most)
+    return say.CELL_AND_PART.format(
+        column=printable(pair.column, most),
+        value=printable(quantity_text(pair.parent_value), most),
+        part=say.PARTS[part.value].format(value=value),
+    )
 
 
 def cell_of(pair: Pair, most: int = 80) -> str:
@@ -500,12 +493,15 @@ def value_text(pair: Pair) -> str:
 
 def conditions(pair: Pair) -> str:
     """Write the conditions of a context as a list."""
-    return _listed(str(condition) for condition in pair.conditions)
+    return _all_of([str(condition) for condition in pair.conditions])
 
 
-def _listed(words: Iterable[str]) -> str:
-    *most, last = words
-    return f"{', '.join(most)} and {last}" if most else last
+def _all_of(words: Sequence[str]) -> str:
+    return f"{', '.join(words[:-1])} and {words[-1]}" if len(words) > 1 else words[0]
+
+
+def _any_of(words: Sequence[str]) -> str:
+    return f"{', '.join(words[:-1])} or {words[-1]}" if len(words) > 1 else words[0]
 
 
 def standing(pair: Pair) -> str:
@@ -514,9 +510,9 @@ def standing(pair: Pair) -> str:
         return ""
     judged, count = pair.rank.judged, pair.rank.as_strong
     is_drawn = judged < rows_of(pair) - 1
-    compared = say.OF_THE_DRAWN.format(rows=f"{judged:,}") if is_drawn else ""
-    told = {0: say.NO_OTHER_AS_ODD, 1: say.ONE_AS_ODD}.get(count, say.OTHERS_AS_ODD)
-    return told.format(count=f"{count:,}", compared=compared)
+    compared = say.OF_THE_DRAWN.format(rows=judged) if is_drawn else ""
+    text = {0: say.NO_OTHER_AS_ODD, 1: say.ONE_AS_ODD}.get(count, say.OTHERS_AS_ODD)
+    return text.format(count=count, compared=compared)
 
 
 def members(pair: Pair) -> str:
@@ -552,18 +548,17 @@ _OF_PARTS = {
 
 def kind_of(column: str, others: Sequence[str], *, is_empty: bool = False) -> str:
     """Say what kind of finding it is: "Unusual salary", "Currency does not fit the country"."""
-    name, part = _part(column)
-    if is_empty:
-        return say.EMPTY.format(what=printable(name, 40))
-    if part in _OF_PARTS:
-        return _OF_PARTS[part].format(what=printable(name, 40))
-    if not others:
-        return say.UNUSUAL.format(what=_thing(column))
+    name, part = _split(column)
+    if is_empty or part in _OF_PARTS:
+        kind = say.EMPTY if is_empty else _OF_PARTS[cast(Part, part)]
+        return kind.format(what=printable(name, 40))
     what = _thing(column)
+    if not others:
+        return say.UNUSUAL.format(what=what)
     things = [_thing(name) for name in others]
-    fitted = _the(things[0]) if len(things) == 1 else _listed(things)
-    told = say.DO_NOT_FIT if _is_plural(what) else say.DOES_NOT_FIT
-    return told.format(what=what.capitalize() if _is_word(what) else what, others=fitted)
+    fitted = _the(things[0]) if len(things) == 1 else _all_of(things)
+    kind = say.DO_NOT_FIT if _is_plural(what) else say.DOES_NOT_FIT
+    return kind.format(what=what.capitalize() if _is_word(what) else what, others=fitted)
 
 
 def story_kind(story: Story) -> str:
@@ -573,7 +568,14 @@ def story_kind(story: Story) -> str:
     return kind_of(name, pair.others, is_empty=pair.value is None)
 
 
-def _part(name: str) -> tuple[str, Part | None]:
+def _part_of(pair: Pair) -> Part | None:
+    """Return which part of a cell is the property: the month of a date, the length of a text."""
+    if pair.parent is None or pair.given:
+        return None
+    return next((part for part in Part if pair.property == part.name_of(pair.parent)), None)
+
+
+def _split(name: str) -> tuple[str, Part | None]:
     for part in Part:
         parent = name.removesuffix(part.name_of(""))
         if parent and parent != name:
@@ -583,7 +585,7 @@ def _part(name: str) -> tuple[str, Part | None]:
 
 def _thing(name: str) -> str:
     """Name a column, or a part of one: the hour of the timestamp."""
-    parent, part = _part(name)
+    parent, part = _split(name)
     shown = printable(parent, 40)
     return shown if part is None else f"{part.value} of {shown}"
 
@@ -608,23 +610,24 @@ def _is_plural(name: str) -> bool:
 def name_of(findings: Findings, terms: Terms = PYTHON) -> str:
     """Name what is explained, and what it was compared with."""
     people = findings.population
-    source, rows = printable(people.source), f"{people.rows:,}"
+    text, row = say.NEW_ROW, ""
+    key = key_of(findings.key) if findings.key else ""
     if findings.row is not None:
-        row = terms.row_name(findings.row)
-        named = f", {key_of(findings.key)}," if findings.key else ""
-        return say.ROW_OF.format(row=f"{row[0].upper()}{row[1:]}{named}", source=source, rows=rows)
-    if findings.key:
-        return say.ROW_WITH.format(key=key_of(findings.key), source=source, rows=rows)
-    return say.NEW_ROW.format(source=source, rows=rows)
+        named = terms.row_name(findings.row)
+        text = say.ROW_OF
+        row = f"{named[0].upper()}{named[1:]}" + (f", {key}," if key else "")
+    elif key:
+        text = say.ROW_WITH
+    return text.format(row=row, key=key, source=printable(people.source), rows=people.rows)
 
 
-def key_of(key: Sequence[tuple[str, Value]]) -> str:
+def key_of(key: Iterable[tuple[str, Value]]) -> str:
     """Write the values by which a row is known."""
     pairs = ((printable(name, 40) if name.strip() else "name", text_of(v)) for name, v in key)
     return " and ".join(f"{name} = {printable(text, 60)}" for name, text in pairs)
 
 
-def short_name(key: Sequence[tuple[str, Value]]) -> str:
+def short_name(key: Iterable[tuple[str, Value]]) -> str:
     """Write the values alone by which a row is known, for lists."""
     return ", ".join(printable(text_of(value), 40) for _, value in key)
 
@@ -632,24 +635,12 @@ def short_name(key: Sequence[tuple[str, Value]]) -> str:
 def title(findings: Findings) -> str:
     """Say how many cells are odd; or that none is, and how many rows have more to tell."""
     cells = findings.odd_cells
-    if cells and findings.exceptional:
-        count = sum(cell.exceptional for cell in cells)
-        return say.ONE_CELL if count == 1 else say.SOME_CELLS.format(count=f"{count:,}")
     if cells:
-        count = len(cells)
-        return (
-            say.ONE_UNUSUAL_CELL
-            if count == 1
-            else say.SOME_UNUSUAL_CELLS.format(count=f"{count:,}")
-        )
+        count = sum(cell.exceptional for cell in cells)
+        one, some = say.ONE_CELL, say.SOME_CELLS
+        if not count:
+            count, one, some = len(cells), say.ONE_UNUSUAL_CELL, say.SOME_UNUSUAL_CELLS
+        return one if count == 1 else some.format(count=count)
     if not findings.stories or not findings.stories[0].as_strong:
         return say.NOTHING_STANDS_OUT
-    said = standing(findings.stories[0].headline)
-    return say.NOTHING_BESIDE_OTHERS.format(standing=said)
-
-
-def verdict(pair: Pair) -> str:
-    """Judge a pair in a word or two."""
-    if pair.exceptional:
-        return "exceptional"
-    return "unusual" if pair.unusual else "weak"
+    return say.NOTHING_BESIDE_OTHERS.format(standing=standing(findings.stories[0].headline))
