@@ -85,6 +85,15 @@ EXTREMES = {
     "duration": ("short", "long"),
 }
 
+#: The days of the week and the months, in their order.
+WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+# fmt: off
+MONTHS = (
+    "January", "February", "March", "April", "May", "June",
+    "July", "August", "September", "October", "November", "December",
+)
+# fmt: on
+
 # --- what kind of finding, in a few words --------------------------------------------------------
 
 UNUSUAL = "Unusual {what}"

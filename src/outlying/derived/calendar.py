@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from outlying.derived.derivation import PartDerivation
+from outlying.sentences import MONTHS, WEEKDAYS
 from outlying.table.columns import Column, NumericColumn, frozen
 from outlying.table.table import Part
 from outlying.table.values import Counts, Floats, Form
@@ -39,12 +40,6 @@ Days: TypeAlias = npt.NDArray[np.int64]
 
 #: In how many days, weeks, months and years there must be rows, that a part of them repeats.
 LEAST_PERIODS = {Part.HOUR: 7, Part.WEEKDAY: 4, Part.DAY: 4, Part.MONTH: 3}
-
-WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
-MONTHS = (
-    *("January", "February", "March", "April", "May", "June"),
-    *("July", "August", "September", "October", "November", "December"),
-)
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)

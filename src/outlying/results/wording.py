@@ -13,7 +13,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 from outlying import sentences as say
-from outlying.derived.calendar import MONTHS, WEEKDAYS
 from outlying.table.table import Part
 from outlying.table.values import (
     Value,
@@ -223,7 +222,7 @@ def typical(pair: Pair, most: int = _MOST_NAMED) -> str:
         ranges = (range_text(*ends, digits, pair.value) for ends in expected_ranges(pair))
         return " or ".join(ranges)
     items = [item for item in pair.typical if item != pair.value] or [*pair.typical]
-    names = {Part.WEEKDAY: WEEKDAYS, Part.MONTH: MONTHS}.get(cast(Part, _part_of(pair)))
+    names = {Part.WEEKDAY: say.WEEKDAYS, Part.MONTH: say.MONTHS}.get(cast(Part, _part_of(pair)))
     if (
         names is not None
         and len(runs := _runs([names.index(str(item)) for item in items], names)) < 3
