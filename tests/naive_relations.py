@@ -380,3 +380,53 @@ def profile(rows: Sequence[Event], hours: Sequence[int]) -> dict[int, float]:
         if len(left) >= 8:
             found[hour] = median(left)
     return found
+
+
+def are_names(numbers: Sequence[float], others: Sequence[float]) -> bool:
+    """Whether rows with the same number tell much more of another column than those beside it.
+
+    Each row is compared with the row after it in its group, and with the rows at the same place in
+    the groups before and after. Labels (whole numbers, -1 is missing) differ or do not; of numbers
+    ranks count. 1 is what chance gives.
+    """
+    rows = [row for row, value in enumerate(numbers) if not math.isnan(value)]
+    levels = sorted({numbers[row] for row in rows})
+    groups = [[row for row in rows if numbers[row] == level] for level in levels]
+    are_labels = all(isinstance(value, int) for value in others)
+    if len(rows) < 60 or (len(levels) < 10 and not are_labels):
+        return False
+    values = [others[row] for row in rows]
+    told = [value for value in values if not math.isnan(value) and value != -1]
+    ranks = {
+        value: sum(other < value for other in told) + told.count(value) / 2 for value in set(told)
+    }
+    width = deviation([ranks[value] for value in told]) ** 2
+    shares = [told.count(label) / len(told) for label in set(told)]
+    by_chance = 1 - sum(share**2 for share in shares)
+    by_two = sum(share * (1 - share) ** 2 for share in shares)
+    same, beside, by_group = [], [], []
+    for place, group in enumerate(groups):
+        if not 0 < place < len(groups) - 1 or len(group) < 2:
+            continue
+        found = 0.0
+        for at, row in enumerate(group):
+            own, other = others[row], others[group[(at + 1) % len(group)]]
+            near = [others[side[at % len(side)]] for side in (groups[place - 1], groups[place + 1])]
+            if any(math.isnan(value) or value == -1 for value in (own, other, *near)):
+                continue
+            if are_labels:
+                same.append((own != other) / by_chance)
+                beside.append(all(own != value for value in near) / by_two)
+            else:
+                same.append((ranks[own] - ranks[other]) ** 2 / (2 * width))
+                middle = fmean(ranks[value] for value in near)
+                beside.append((ranks[own] - middle) ** 2 / (1.5 * width))
+            found += beside[-1] - same[-1]
+        by_group.append(found)
+    if len(same) < 60:
+        return False
+    explained, by_next = 1 - fmean(same), 1 - fmean(beside)
+    if explained < 0.15 or by_next > 0.9 * explained:
+        return False
+    is_sure = sum(by_group) >= 2.5 * math.sqrt(sum(value**2 for value in by_group))
+    return is_sure or (explained >= 0.9 and by_next <= 0.5)

@@ -215,3 +215,26 @@ def test_a_guessed_order_is_said_by_default() -> None:
     assert said in " ".join(str(outlying.explain(table, row=300)).split())
     named = outlying.explain(table, row=300, entity="sensor", time="when")
     assert "as guessed" not in str(named)
+
+
+def test_a_guessed_panel_has_things_that_are_numbers() -> None:
+    table = _sensors()
+    table["sensor"] = np.array([7 + int(name[1:]) for name in table["sensor"]])
+    table["celsius"][300] += 4
+    shuffled, row = _shuffled(table, 300)
+    found = outlying.explain(shuffled, row=row)
+    assert found.exceptional
+    assert "for sensor = 9" in (found.stories[0].headline.said or "")
+
+
+def test_a_measure_is_no_thing_of_a_guessed_panel() -> None:
+    """Readings that follow the day, whatever the age: rows of an age are no thing."""
+    rng = np.random.default_rng(0)
+    day, age = np.repeat(np.arange(60), 40), np.tile(np.arange(20, 60), 60)
+    table = {
+        "age": age,
+        "when": np.datetime64("2024-03-01") + day.astype("timedelta64[D]"),
+        "celsius": (15 + rng.normal(0, 1, 60).cumsum()[day] + rng.normal(0, 0.1, 2400)).round(2),
+    }
+    found = outlying.explain(table, row=5)
+    assert not [note for note in found.notes if "for each age" in note]

@@ -170,3 +170,26 @@ def test_columns_that_another_formula_speaks_for_are_not_told_as_wrong() -> None
     assert (found.stories[0].culprit, found.stories[0].undecided) == ("total", ())
     told = [item for item in found.population.relations if item.kind == "fit"]
     assert not any({item.column, *item.given} & {"total", "tax"} for item in told)
+
+
+def test_a_number_that_names_things_has_levels_of_its_own() -> None:
+    rng = np.random.default_rng(0)
+    store = np.repeat(np.arange(101, 141), 20)
+    sales = np.exp(rng.normal(5, 1, 40)[store - 101] + rng.normal(0, 0.2, 800)).round(2)
+    sales[37] *= 6
+    table = {"store": store, "sales": sales, "staff": rng.normal(9, 2, 800)}
+    found = outlying.explain(table, row=37)
+    assert found.exceptional
+    assert found.stories[0].headline.given == ("store",)
+    assert [item.kind for item in found.population.relations] == ["own kind"]
+    assert "store is" not in str(found)  # no range of numbers that name things
+
+
+def test_a_number_that_measures_has_no_levels_of_its_own() -> None:
+    rng = np.random.default_rng(0)
+    kind = rng.integers(0, 3, 900)
+    length = (np.array([190, 217, 196])[kind] + rng.normal(0, 5, 900)).round()
+    depth = (np.array([18.3, 14, 18.4])[kind] + rng.normal(0, 0.6, 900)).round(1)
+    table = {"length": length.astype(int), "depth": depth, "day": np.arange(900) // 3}
+    found = outlying.explain(table, row=5)
+    assert not [item for item in found.population.relations if item.kind == "own kind"]

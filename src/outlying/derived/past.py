@@ -35,7 +35,7 @@ from outlying.method.relations import (
     least_logarithm,
     logarithm,
 )
-from outlying.method.rules import LEAST_OWN, OwnKind
+from outlying.method.rules import LEAST_OWN, MOST_BY_NEXT, OwnKind
 from outlying.options import AUTO, Options
 from outlying.table.columns import Column, NumericColumn, frozen
 from outlying.table.values import (
@@ -125,6 +125,11 @@ class OwnPast(Relation):
     def follows(self) -> tuple[str, ...]:
         """The time that it runs along."""
         return (self.panel.time,) if self.runs_along else ()
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The column that names things, if there is one."""
+        return () if self.panel.entity is None else (self.panel.entity.name,)
 
     @property
     def name(self) -> str:
@@ -526,6 +531,7 @@ def _explained(panel: Panel, columns: Sequence[Column]) -> float:
     things, times = panel.things(by_name), panel.times(by_name)
     if not past.names_rows(things, times):
         return 0.0
+    may_measure = panel.entity is not None and panel.entity.numbers is not None
     rows = np.lexsort((times, things))
     rows = rows[(things[rows] >= 0) & ~np.isnan(times[rows])][:_LOOKED_AT]
     numeric = (item for item in columns if item.is_numeric and item.form in QUANTITIES)
@@ -537,5 +543,8 @@ def _explained(panel: Panel, columns: Sequence[Column]) -> float:
             timeline = Timeline.of(*own)
             values = timeline.values(*own, column.values[some])
             share = past.explained_by_neighbours(timeline, values)
+            if may_measure:  # an age, say: what is so at 40 is so at 39 and 41, too
+                beside = past.explained_by_neighbours(timeline, values, (-1, 1))
+                share = share if beside <= MOST_BY_NEXT * share else 0.0
             shares.append(share if share >= LEAST_EXPLAINED else 0.0)
     return max(shares)

@@ -138,6 +138,11 @@ class Relation:
         raise NotImplementedError
 
     @property
+    def keys(self) -> tuple[str, ...]:
+        """Those of them whose values name things, be they numbers."""
+        return ()
+
+    @property
     def used(self) -> tuple[str, ...]:
         """All its columns."""
         return (self.parent, *self.given)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import ClassVar
 
 import numpy as np
@@ -142,6 +142,11 @@ class Follows(Relation):
     def given(self) -> tuple[str, ...]:
         """The column that they follow from."""
         return (self.source.name,)
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The column that they follow from."""
+        return self.given
 
     def column(self, columns: Mapping[str, Column]) -> Column:
         """Return how many rows say that a label should be another one."""
@@ -287,6 +292,11 @@ class OfOwnKind(Relation):
         """The column that names things."""
         return (self.things.name,)
 
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The column that names things."""
+        return self.given
+
     def column(self, columns: Mapping[str, Column]) -> Column:
         """Return how far values are from those of their own thing."""
         parent = numbers_of(columns[self.parent])
@@ -333,7 +343,8 @@ def find_rules(columns: Sequence[Column], drawn: Rows, options: Options) -> Iter
     screened = drawn[:_SCREENED]
     found = ((column, Keys.of(column, screened)) for column in columns)
     keyed = [(column, keys) for column, keys in found if keys is not None][:_MOST_LABELS]
-    yield from _dependencies(keyed, drawn)
+    names = names_of(keyed, columns, screened)
+    yield from _dependencies(keyed, names, drawn)
     yield from _orders(columns, drawn)
     yield from _durations(columns, drawn)
     if options.entity is None:
@@ -341,17 +352,42 @@ def find_rules(columns: Sequence[Column], drawn: Rows, options: Options) -> Iter
     if options.entity != AUTO:
         named = [column for column in columns if column.name == options.entity]
         declared = ((item, Keys.of(item, drawn, is_declared=True)) for item in named)
-        keyed = [(column, keys) for column, keys in declared if keys is not None]
-    yield from _own_kinds(columns, keyed, drawn)
+        yield from _own_kinds(columns, [(item, keys) for item, keys in declared if keys], drawn)
+        return
+    yield from _own_kinds(columns, [pair for pair in keyed if pair[1].name in names], drawn)
 
 
-def _dependencies(keyed: Sequence[tuple[Column, Keys]], drawn: Rows) -> Iterator[Follows]:
+def names_of(
+    keyed: Sequence[tuple[Column, Keys]], columns: Sequence[Column], drawn: Rows
+) -> frozenset[str]:
+    """Return which columns name things: those of labels, and numbers that are names."""
+    numeric = [column for column, keys in keyed if keys.numbers is not None]
+    names = {keys.name for _, keys in keyed if keys.numbers is None}
+    others = {
+        column.name: rules.ranked(column.values[drawn])
+        if column.is_numeric
+        else column.codes[drawn]
+        for column in columns
+        if numeric
+    }
+    for column in numeric:
+        beside = (values for name, values in others.items() if name != column.name)
+        if rules.are_names(numbers_of(column)[drawn], beside):
+            names.add(column.name)
+    return frozenset(names)
+
+
+def _dependencies(
+    keyed: Sequence[tuple[Column, Keys]], names: Collection[str], drawn: Rows
+) -> Iterator[Follows]:
     some = [keys.codes(column, drawn[:_SCREENED]) for column, keys in keyed]
     pairs = [rules.neighbours(codes) for codes in some]
     for own, (column, keys) in enumerate(keyed):
         found = []
         for place, (source, others) in enumerate(keyed):
-            if place == own or not rules.may_follow(pairs[place], some[own]):
+            if place == own or others.name not in names:
+                continue
+            if not rules.may_follow(pairs[place], some[own]):
                 continue
             if rules.dependency(some[place], some[own]) is None:
                 continue

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from collections.abc import Sequence
 from typing import TypeAlias
 
 import numpy as np
@@ -276,11 +277,16 @@ def _factors(things: Codes, relative: Floats) -> Floats:
     return (sums / max(float(relative.mean()), DUST) + PULL) / (rows + PULL)
 
 
-def explained_by_neighbours(timeline: Timeline, values: Floats) -> float:
-    """Return what the mean of both neighbours explains of what a thing's own level leaves."""
-    places = np.arange(len(values))
-    sides = [_at(values, timeline.within(timeline.things, places + step)) for step in (-1, 1)]
-    away = values - (sides[0] + sides[1]) / 2
+def explained_by_neighbours(
+    timeline: Timeline, values: Floats, things_away: Sequence[int] = (0,)
+) -> float:
+    """Return what the mean of both neighbours explains of what a thing's own level leaves.
+
+    By default neighbours of the thing itself; else those of things so many codes away.
+    """
+    near = [timeline.around(timeline.things + step, timeline.times) for step in things_away]
+    sides = [_at(values, places) for item in near for places in (item.before, item.after)]
+    away = values - np.mean(sides, axis=0)
     told = ~np.isnan(away)
     level = medians(timeline.things, values, 1)
     width = spread((values - level[timeline.things])[told])

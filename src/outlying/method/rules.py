@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from collections.abc import Iterable
 
 import numpy as np
 
@@ -31,6 +32,14 @@ from outlying.method.relations import (
     spread,
 )
 
+#: What rows with the same number must explain of a column.
+LEAST_NAMED = 0.15
+#: Rows with the next numbers explain no more of it, as a share, where numbers are names.
+MOST_BY_NEXT = 0.9
+#: What is nearly exact, and of which the next numbers say so little, leaves no doubt.
+NEARLY_EXACT, HALF = 0.9, 0.5
+#: How sure that must be, in standard errors over the distinct numbers; so many for other numbers.
+SURE, LEAST_LEVELS = 2.5, 10
 #: Rows of a group by which the others of it tell what to expect, and how many must agree.
 LEAST_GROUP, AGREEMENT = 3, 0.9
 #: A dependency holds in so many rows of such groups, which are so many of all rows.
@@ -55,6 +64,82 @@ LEAST_THINGS, LEAST_OWN_EXPLAINED = 10, 0.3
 LEAST_AT_FIRST, MOST_DIFFERENT = 0.1, 0.1
 #: Things that explain less than this are taken to explain as much.
 LEAST_SHARE = 0.01
+
+
+def are_names(numbers: Floats, others: Iterable[Floats | Codes]) -> bool:
+    """Return whether numbers name things (accounts, stores, flights) rather than measure or count.
+
+    A measure is smooth: what another column holds at 210 mm it holds at 209 and 211, too. The rows
+    of a store are alike, and those of the next store may be anything. So numbers are names where
+    rows with the same one tell much more of some column than rows with those beside it do.
+    `others` are ranks of numbers and codes of categories.
+    """
+    rows = np.flatnonzero(~np.isnan(numbers))
+    group = np.unique(numbers[rows], return_inverse=True)[1]
+    order = np.argsort(group, kind="stable")
+    rows, group = rows[order], group[order]
+    size = np.bincount(group, minlength=1)
+    start, last = np.cumsum(size) - size, len(size) - 1
+    place = np.arange(len(rows)) - start[group]
+    inner = np.flatnonzero((size[group] > 1) & (group > 0) & (group < last))
+    if len(rows) < LEAST_ROWS or not len(inner):
+        return False
+    near = group[inner], group[inner] - 1, group[inner] + 1
+    same, before, after = (
+        start[own] + (place[inner] + step) % size[own]
+        for own, step in zip(near, (1, 0, 0), strict=True)
+    )
+    for column in others:
+        if column.dtype.kind != "f" or last + 1 >= LEAST_LEVELS:
+            left = _left_by_groups(column[rows], inner, same, before, after)
+            if left is not None and _is_rough(*left, group[inner]):
+                return True
+    return False
+
+
+def _left_by_groups(
+    values: Floats | Codes, rows: Counts, same: Counts, before: Counts, after: Counts
+) -> tuple[Floats, Floats] | None:
+    """Return how far rows are from one of their own group, and from those beside: 1 by chance."""
+    if values.dtype.kind == "f":
+        width = float(np.nanvar(values))
+        if not width > 0:
+            return None
+        beside = (values[before] + values[after]) / 2
+        return (values[rows] - values[same]) ** 2 / (2 * width), (
+            (values[rows] - beside) ** 2 / (1.5 * width)
+        )
+    known = values[values >= 0]
+    shares = np.bincount(known, minlength=1) / max(1, len(known))
+    by_chance, by_two = 1 - float(shares @ shares), float(shares @ (1 - shares) ** 2)
+    if not (len(known) and by_two > 0):
+        return None
+    differ = [
+        np.where((values[rows] < 0) | (values[other] < 0), np.nan, values[rows] != values[other])
+        for other in (same, before, after)
+    ]
+    return differ[0] / by_chance, differ[1] * differ[2] / by_two
+
+
+def _is_rough(same: Floats, beside: Floats, group: Counts) -> bool:
+    known = ~np.isnan(same + beside)
+    if np.count_nonzero(known) < LEAST_ROWS:
+        return False
+    explained, by_next = 1 - same[known].mean(), 1 - beside[known].mean()
+    if explained < LEAST_NAMED or by_next > MOST_BY_NEXT * explained:
+        return False
+    sums = np.bincount(group[known], weights=(beside - same)[known])
+    is_sure = sums.sum() >= SURE * math.sqrt(float(sums @ sums))
+    return bool(is_sure or (explained >= NEARLY_EXACT and by_next <= HALF))
+
+
+def ranked(values: Floats) -> Floats:
+    """Return the ranks of numbers; equal ones have the middle of theirs, NaN none."""
+    known = ~np.isnan(values)
+    found = np.full(len(values), np.nan)
+    _, places, counts = np.unique(values[known], return_inverse=True, return_counts=True)
+    found[known] = (np.cumsum(counts) - counts / 2)[places]
+    return found
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

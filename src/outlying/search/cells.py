@@ -112,10 +112,14 @@ class Cells:
         """
         names: dict[str, int] = {}
         families = [names.setdefault(item.column.family, len(names)) for item in attributes]
+        origins = (item.column.origin for item in attributes)
+        keys = {name for origin in origins if origin is not None for name in origin.keys}
         rows = len(numbers[0]) if len(numbers) else 0
         coders, spans, sizes = [], [], []
         for place, (attribute, own) in enumerate(zip(attributes, numbers, strict=True)):
-            coder, ranges = _coder(attribute, own, least, 1 if len(attributes) <= WIDE else 2)
+            is_name = attribute.column.name in keys
+            step = 1 if len(attributes) <= WIDE else 2
+            coder, ranges = _coder(attribute, own, least, step, is_name=is_name)
             coders.append(coder)
             if not compares_by(attribute.column.family):
                 continue
@@ -201,13 +205,17 @@ class Cells:
         return (own >= span.low) & (own <= span.high)
 
 
-def _coder(attribute: Attribute, numbers: Numbers, least: int, step: int) -> tuple[Coder, Ranges]:
+def _coder(
+    attribute: Attribute, numbers: Numbers, least: int, step: int, *, is_name: bool
+) -> tuple[Coder, Ranges]:
     """Return how an attribute is coded, and the ranges of codes that are conditions."""
     coder: Coder
     origin = attribute.column.origin
     gives_conditions = origin is None or origin.gives_conditions
     if not isinstance(attribute, NumericAttribute):
         coder, ranges = _of_categories(numbers, len(attribute.categories), least)
+    elif is_name:
+        coder, ranges = _of_names(numbers, least)
     elif gives_conditions:
         coder, ranges = _of_numbers(attribute, step)
     else:
@@ -225,6 +233,18 @@ def _of_categories(codes: Numbers, count: int, least: int) -> tuple[CategoryCode
     places[kept] = np.arange(len(kept)) + OTHER + 1
     places[-1] = MISSING  # the code -1
     return CategoryCoder(places), {(int(k), int(k)) for k in places[kept]}
+
+
+def _of_names(numbers: Numbers, least: int) -> tuple[NumberCoder, Ranges]:
+    """Return codes of numbers that name things: a range of them says nothing, each of them may."""
+    distinct, counts = np.unique(numbers[~np.isnan(numbers)], return_counts=True)
+    between = (distinct[:-1] + distinct[1:]) / 2
+    large = np.flatnonzero(counts >= least)
+    kept = np.sort(large[np.argsort(-counts[large], kind="stable")][:MOST_CATEGORIES])
+    around = np.unique([*kept[kept > 0] - 1, *kept[kept < len(between)]]).astype(np.int64)
+    borders = between[around]
+    codes = np.searchsorted(borders, distinct[kept], "left") + OTHER
+    return NumberCoder(borders), {(int(k), int(k)) for k in codes}
 
 
 def _of_numbers(attribute: NumericAttribute, step: int) -> tuple[NumberCoder, Ranges]:

@@ -73,6 +73,10 @@ class Derivation(Protocol):
         """Those of them that are numbers, and tell more along a line than by intervals."""
 
     @property
+    def keys(self) -> tuple[str, ...]:
+        """Those of them whose values name things: a range of such numbers says nothing."""
+
+    @property
     def is_mutual(self) -> bool:
         """Whether these may be wrong as well as the parent; a time that it runs along is not."""
 
