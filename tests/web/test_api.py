@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import csv
+import datetime as dt
 import io
 import json
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -13,6 +15,7 @@ import openpyxl
 import pytest
 
 import outlying
+from outlying.gate import accepted
 from tests.serving import PATIENTS, finished, uploaded
 
 EXPLANATIONS = "/api/v1/tables/patients/explanations"
@@ -118,6 +121,37 @@ def test_rows_are_marked_as_fine_and_no_more(client: httpx.Client) -> None:
         ({"row": 7, "fine": 1}, 400),
     ):
         assert client.post(address, json=body).status_code == status
+
+
+def test_marks_are_accepted_findings_of_the_gate(client: httpx.Client, tmp_path: Path) -> None:
+    """What a reader marks as fine is silent in `check`, with its reason, author and last day."""
+    address = "/api/v1/tables/patients"
+    assert client.get(f"{address}/accepted").status_code == 409
+    before = outlying.check(PATIENTS)
+    first = before.rows[0].row
+    assert first is not None
+    mark = {"row": first + 1, "fine": True, "reason": 'a "known" case', "author": "Ida"}
+    client.post(f"{address}/marks", json=mark | {"expires": "2999-12-31"})
+    client.post(f"{address}/marks", json={"row": 800, "fine": True})
+    explained(client, row=first + 1)
+    answer = client.get(f"{address}/accepted")
+    assert answer.headers["content-disposition"] == 'attachment; filename="accepted.toml"'
+    assert "# Nothing exceptional is known in row 800" in answer.text
+    path = tmp_path / "accepted.toml"
+    path.write_bytes(answer.content)
+    entries = accepted.read(path)
+    assert {(item.reason, item.author, item.expires) for item in entries} == {
+        ('a "known" case', "Ida", dt.date(2999, 12, 31))
+    }
+    after = outlying.check(PATIENTS, accept=str(path))
+    assert (after.accepted, after.exceptional) == (1, before.exceptional - 1)
+    assert first not in [item.row for item in after.rows]
+    assert after.warnings == before.warnings
+    for wrong in ({"expires": "soon"}, {"reason": 1}, {"author": "x" * 1001}):
+        assert client.post(f"{address}/marks", json=mark | wrong).status_code == 400
+    for row in (first + 1, 800):
+        client.post(f"{address}/marks", json={"row": row, "fine": False})
+    assert client.get(f"{address}/accepted").status_code == 409
 
 
 def patient() -> dict[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import re
+import tomllib
 from collections.abc import Iterator
 from importlib import resources
 from pathlib import Path
@@ -220,8 +221,7 @@ def test_the_demo_is_told_and_followed(visitor: Visitor) -> None:
 
 def stories(visitor: Visitor) -> list[str]:
     """Return the columns that are told to stand out, in their order."""
-    lines = [item.text.split("\n")[1] for item in visitor.all(".lines li")]
-    return [line.split(" =")[0] for line in lines]
+    return [item.text.split(" =")[0] for item in visitor.all(".answer > .cards h3")]
 
 
 def test_options_are_followed_at_once(visitor: Visitor) -> None:
@@ -298,7 +298,7 @@ def test_a_new_object_is_typed_in(visitor: Visitor) -> None:
     field.send_keys("40.1", Keys.ENTER)
     visitor.says("temperature_c = 40.1", ".answer")
     assert "temperature_c" in visitor.text(".object .odd")
-    assert "resting_pulse" not in visitor.text(".lines")
+    assert "resting_pulse" not in stories(visitor)
 
 
 def test_work_is_cancelled_and_begun_again(visitor: Visitor, server: Served) -> None:
@@ -558,6 +558,24 @@ def test_a_row_is_marked_as_fine_until_it_is_odd_after_all(
     visitor.says(before[2], "h1")
     visitor.click(".actions a", "All odd rows")
     visitor.arrive("/t/patients/odd")
+    visitor.browser.ask("document.querySelector('details.fine').open = true")
+    for name, text in (("reason", "was <b>measured</b> twice"), ("author", "Ida")):
+        visitor.one(f".fine [name={name}]").send_keys(text)
+    visitor.one(".fine [name=author]").send_keys(Keys.ENTER)
+    value = ".fine [name=reason][value='was <b>measured</b> twice']"
+    visitor.one(value)
+    assert visitor.all(".fine [name=author]")[1].get_attribute("value") == "Ida"  # as last time
+    assert visitor.browser.violations() == []
+    link = str(visitor.one(".fine a[download]").get_attribute("href"))
+    visitor.click(".along summary")
+    assert [str(a.get_attribute("href")) for a in visitor.all(".along a[href$=accepted]")] == [link]
+    with server.client() as client:
+        saved = tomllib.loads(client.get(link).text)["accepted"]
+    by_name = {item["entity"]["patient"]: item for item in saved}
+    assert set(by_name) == set(before[:2])
+    told = by_name[before[0]]
+    assert (told["reason"], told["author"]) == ("was <b>measured</b> twice", "Ida")
+    visitor.click("h1")
     for left in (1, 0):
         visitor.one(".fine summary")
         visitor.browser.ask("document.querySelector('details.fine').open = true")

@@ -342,7 +342,7 @@ def test_odd_rows_are_told_one_by_one_and_shown_while_others_are_sought() -> Non
     assert number == 6
     assert rows == list(found.detection.rows)
     facts = SimpleNamespace(rows=500)
-    entry: Any = SimpleNamespace(facts=facts, fine=set(), name_of=lambda values: values["key"])
+    entry: Any = SimpleNamespace(facts=facts, fine={}, name_of=lambda values: values["key"])
     job: Any = SimpleNamespace(result=None, counts=counts, rows=rows[:1])
     shown = odd_rows(entry, Addresses("t"), 6, job)
     (section,) = shown["sections"]

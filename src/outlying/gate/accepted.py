@@ -28,7 +28,7 @@ _FIELDS = (
     *("columns", "column", "value", "low", "high", "entity"),
     *("verdict", "reason", "author", "date", "expires"),
 )
-_HEAD = "# Findings that were looked at; see docs/pipeline.md. Written by `outlying accept`.\n"
+_HEAD = "# Findings that were looked at; see docs/pipeline.md. `outlying check` takes them.\n"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -167,7 +167,12 @@ def added(path: str | Path, new: Sequence[Accepted]) -> str:
     if not new:
         raise OptionError("nothing in this row is exceptional, so that there is nothing to accept")
     fresh = [item for item in new if not any(_is_known(item, old) for old in known)]
-    return _HEAD + "\n".join(["", *(item.to_toml() for item in (*known, *fresh))])
+    return content([*known, *fresh])
+
+
+def content(entries: Sequence[Accepted]) -> str:
+    """Return entries as they stand in a file."""
+    return _HEAD + "\n".join(["", *(item.to_toml() for item in entries)])
 
 
 def _is_known(one: Accepted, other: Accepted) -> bool:

@@ -37,7 +37,16 @@ from outlying.web.openapi import POSITIVE, TEXT, Answer, Operation, Schema, fiel
 from outlying.web.queries import MOST_ROWS, OptionsQuery, TableQuery
 from outlying.web.safety import UNEXPECTED, Credentials, Safety
 from outlying.web.sourcing import SAID, bounded, received
-from outlying.web.tables import MOST_FLAGGED, Page, Service, TableEntry, Twins, service_of
+from outlying.web.tables import (
+    MARK_TEXTS,
+    MOST_FLAGGED,
+    Mark,
+    Page,
+    Service,
+    TableEntry,
+    Twins,
+    service_of,
+)
 
 _LARGEST_BODY = 4 << 20
 _PATIENCE = 15.0  # seconds without news after which a stream of them says that it lives
@@ -109,10 +118,16 @@ async def marks(request: Request) -> Response:
 
 async def mark(request: Request) -> Response:
     """Mark a row as fine, or take that back."""
-    body, entry = await _body(request, ("row", "fine")), _entry(request)
+    body, entry = await _body(request, ("row", "fine", *MARK_TEXTS)), _entry(request)
     number, is_fine = check_whole("row", body.get("row"), 1), check_flag("fine", body.get("fine"))
-    service_of(request).mark(entry, number, is_fine=is_fine)
+    service_of(request).mark(entry, number, Mark.of(body) if is_fine else None)
     return Answer({"fine": sorted(entry.fine)})
+
+
+async def accepted(request: Request) -> Response:
+    """Return what is exceptional in rows marked as fine, as `outlying check` takes it."""
+    headers = {"Content-Disposition": 'attachment; filename="accepted.toml"'}
+    return Response(_entry(request).accepted(), media_type="application/toml", headers=headers)
 
 
 async def explain(request: Request) -> Response:
@@ -249,7 +264,10 @@ _EXPLAIN = [
     objects({"object": _OBJECT} | _BOTH, ["object"]),
 ]
 _DETECT = objects({"top": POSITIVE | {"maximum": MOST_FLAGGED}} | _BOTH)
-_MARK = objects({"row": POSITIVE, "fine": {"type": "boolean"}}, ["row", "fine"])
+_MARK = objects(
+    {"row": POSITIVE, "fine": {"type": "boolean"}, **dict.fromkeys(MARK_TEXTS, TEXT)},
+    ["row", "fine"],
+)
 _FINE = fields(fine=list[int])
 _VIEW: Schema = {
     "offset": openapi.schema_of(int),
@@ -279,6 +297,7 @@ OPERATIONS = (
     Operation("GET", f"{_TABLE}/rows", rows, Page, query=_VIEW),
     Operation("GET", f"{_TABLE}/marks", marks, _FINE),
     Operation("POST", f"{_TABLE}/marks", mark, _FINE, body=_json(_MARK)),
+    Operation("GET", f"{_TABLE}/accepted", accepted, TEXT, kind="application/toml"),
     Operation(
         "POST", f"{_TABLE}/explanations", explain, openapi.Job, 202, body=_json({"oneOf": _EXPLAIN})
     ),

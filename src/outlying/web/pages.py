@@ -31,7 +31,7 @@ from outlying.web.queries import Addresses
 from outlying.web.row_page import RowPage, texts_of
 from outlying.web.sourcing import SAID, bounded
 from outlying.web.table_page import TablePage
-from outlying.web.tables import TableEntry, Twins, service_of
+from outlying.web.tables import Mark, TableEntry, Twins, service_of
 from outlying.web.worker import Detected
 
 if TYPE_CHECKING:
@@ -44,7 +44,17 @@ PATIENCE = 0.7
 _LARGEST_FORM, _MOST_FIELDS = 4 << 20, 100_000  # bytes; a new object has one for each column
 #: What a page need not show.
 _OF_JOBS = ("job", "waiting", "problem", "remedy", "again", "along", "findings", "welcome")
-_OF_VIEWS = ("table", "summary", "sections", "columns", "hidden", "more", "notes", "back")
+_OF_VIEWS = (
+    "table",
+    "accepts",
+    "summary",
+    "sections",
+    "columns",
+    "hidden",
+    "more",
+    "notes",
+    "back",
+)
 _OPTIONAL = dict.fromkeys((*_OF_JOBS, *_OF_VIEWS))
 
 
@@ -159,7 +169,9 @@ def view(
     **context: Any,
 ) -> Response:
     """Show a view of a table."""
-    return page(template, status, table=entry, addresses=addresses, here=here, **context)
+    accepts = any(map(entry.accepts, entry.fine))
+    shown = {"table": entry, "addresses": addresses, "here": here, "accepts": accepts}
+    return page(template, status, **shown, **context)
 
 
 async def form(request: Request) -> tuple[QueryParams, Addresses]:
@@ -284,7 +296,8 @@ async def mark(request: Request) -> Response:
     """Mark a row as fine, or take that back, and show the page that it was marked on."""
     params, addresses = await form(request)
     number, service = read_whole("row", params.get("row"), 1), service_of(request)
-    service.mark(service.get(addresses.table_id), number, is_fine=bool(params.get("fine")))
+    mark = Mark.of(params) if params.get("fine") else None
+    service.mark(service.get(addresses.table_id), number, mark)
     top = row_page.number_of(params["odd"]) if params.get("odd") else None
     is_row = params.get("back") == "row"
     return RedirectResponse(addresses.row(number, top=top) if is_row else addresses.odd(top), 303)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import collections
 import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -60,7 +59,10 @@ def odd_rows(entry: TableEntry, addresses: Addresses, top: int, job: Job) -> dic
     """Return the odd rows found so far: exceptional, unusual, odd all over, marked as fine."""
     detection = job.result.detection if isinstance(job.result, Detected) else None
     rows = listed(job.rows if detection is None else detection.rows)
-    columns = collections.Counter(item.reason.column for item in rows if item.reason is not None)
+    columns: dict[str, list[int]] = {}
+    for item in rows:
+        if item.reason is not None:
+            columns.setdefault(item.reason.column, []).append(_number(item))
     left_out = {name: columns.pop(name) for name in addresses.hidden if name in columns}
     shown = [item for item in rows if item.reason is None or item.reason.column not in left_out]
     odd = [item for item in shown if _number(item) not in entry.fine]
@@ -90,9 +92,9 @@ def odd_rows(entry: TableEntry, addresses: Addresses, top: int, job: Job) -> dic
     counts = job.counts or Counts(0, 0)
     most = min(MOST_FLAGGED, counts.exceptional + counts.unusual)
     names = ", ".join(printable(name, 40) for name in addresses.hidden)
-    count = counted(sum(left_out.values()), "row")
+    count = counted(sum(map(len, left_out.values())), "row")
     return found | {
-        "columns": columns.most_common(),
+        "columns": sorted(columns.items(), key=lambda item: -len(item[1])),
         "hidden": say.PAGE_NOT_LISTED.format(rows=count, columns=names) if left_out else "",
         "more": None if len(detection.rows) >= most else most,
         "notes": (f"Ranked by {detector(detection.settings)}.", *detection.notes),
@@ -264,7 +266,7 @@ class RowPage:
 
         Each has its key, its relation, its name and its address.
         """
-        is_odd, fine = number in self.odd, self.entry.fine - {number}
+        is_odd, fine = number in self.odd, self.entry.fine.keys() - {number}
         order: Sequence[int] = range(1, rows + 1)
         if is_odd:
             order = [other for other in self.odd if other not in fine]

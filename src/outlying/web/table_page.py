@@ -12,7 +12,7 @@ from starlette.datastructures import QueryParams
 
 from outlying.checks import read_real, read_whole
 from outlying.errors import OptionError, not_allowed
-from outlying.table.values import Form, Value, printable, read_text, text_of
+from outlying.table.values import Form, Value, printable, quantity_text, read_text, text_of
 from outlying.web.browse import ColumnOverview
 from outlying.web.queries import Addresses, Filter, OptionsQuery, Params, TableQuery
 from outlying.web.sourcing import SAID
@@ -188,7 +188,7 @@ class TablePage:
     def held(self, column: ColumnOverview) -> str:
         """Say what a column holds: its range, or its commonest categories."""
         if column.low is not None and column.high is not None:
-            low, high = cell_text(column.low), cell_text(column.high)
+            low, high = quantity_text(column.low), quantity_text(column.high)
             return f"{low} to {high}" if low != high else f"always {low}"
         if not column.categories:
             return "nothing"

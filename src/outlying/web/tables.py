@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import datetime as dt
 import functools
 import itertools
 import re
@@ -18,8 +19,12 @@ from typing import Any, Literal, TypeVar
 import anyio.to_thread
 from starlette.requests import Request
 
+from outlying import sentences as say
 from outlying.checks import check_names, check_whole
-from outlying.errors import ObjectError, OptionError
+from outlying.errors import ObjectError, OptionError, not_allowed
+from outlying.gate import accepted
+from outlying.gate.accepted import Accepted
+from outlying.gate.check import exceptional_stories
 from outlying.results.findings import Findings
 from outlying.results.wording import short_name
 from outlying.table.values import Form, Value, read_text
@@ -46,6 +51,8 @@ TWINS = 3
 MOST_FLAGGED = 200
 """Rows that one detection explains."""
 _PROCESSES = 6  # that hold tables at the same time
+MARK_TEXTS = ("reason", "author", "expires")
+_LONGEST_REASON = 1_000  # characters
 _EXPLAINED = 5_000  # rows of a table whose blame is remembered
 _FAINT = 4  # a row of which nothing stands out has a quarter of the shade
 _THREADS = anyio.CapacityLimiter(8)  # that look around in copies at the same time
@@ -91,6 +98,28 @@ class Twins:
 # --- tables ----------------------------------------------------------------------------------
 
 
+@dataclasses.dataclass(frozen=True, slots=True)
+class Mark:
+    """What a reader says of a row with which nothing is wrong."""
+
+    reason: str = ""
+    author: str = ""
+    expires: dt.date | None = None
+    date: dt.date = dataclasses.field(default_factory=dt.date.today)
+
+    @classmethod
+    def of(cls, given: Mapping[str, Any]) -> Mark:
+        """Read the texts of a form, or of a request."""
+        reason, author, until = texts = [given.get(name) or "" for name in MARK_TEXTS]
+        for name, text in zip(MARK_TEXTS, texts, strict=True):
+            if not isinstance(text, str) or len(text) > _LONGEST_REASON:
+                raise not_allowed(name, text, f"a text of up to {_LONGEST_REASON:,} characters")
+        try:
+            return cls(reason, author, dt.date.fromisoformat(until) if until else None)
+        except ValueError:
+            raise not_allowed("expires", until, "a day such as 2027-01-31") from None
+
+
 @dataclasses.dataclass(eq=False, slots=True)
 class TableEntry:
     """A table that the server knows, whether it has been read or not."""
@@ -103,7 +132,9 @@ class TableEntry:
     browser: Browser | None = None
     process: Process | None = None
     explained: dict[int, Row] = dataclasses.field(default_factory=dict)  # without their values
-    fine: set[int] = dataclasses.field(default_factory=set)  # rows that a reader marked as such
+    #: What is exceptional in explained rows, to be accepted by whoever marks them as fine.
+    exceptional: dict[int, list[Accepted]] = dataclasses.field(default_factory=dict)
+    fine: dict[int, Mark] = dataclasses.field(default_factory=dict)  # rows marked as such
 
     @property
     def name(self) -> str:
@@ -168,8 +199,29 @@ class TableEntry:
         odd = dict.fromkeys(story.culprit for story in findings.stories if story.stands_out)
         self.explained.pop(number, None)
         self.explained[number] = Row(number, [], shares, list(odd))
+        told = [Accepted.of(findings, story) for story in exceptional_stories(findings)]
+        self.exceptional[number] = told
         while len(self.explained) > _EXPLAINED:
-            self.explained.pop(next(iter(self.explained)))
+            oldest = next(iter(self.explained))
+            del self.explained[oldest]
+            if oldest not in self.fine:
+                self.exceptional.pop(oldest, None)
+
+    def accepted(self) -> str:
+        """Return what is exceptional in the rows marked as fine, as `outlying check` takes it."""
+        entries, without = list[Accepted](), list[int]()
+        for number, mark in sorted(self.fine.items()):
+            own = [dataclasses.replace(item, **_fields(mark)) for item in self.accepts(number)]
+            entries += [item for item in own if item not in entries]
+            without += [] if own else [number]
+        if not entries:
+            raise NotReadyError("nothing exceptional is marked as fine; explain and mark a row")
+        lines = [f"# {say.PAGE_NOTHING_TO_ACCEPT.format(row=number)}\n" for number in without]
+        return accepted.content(entries) + "".join(["\n" if lines else "", *lines])
+
+    def accepts(self, number: int) -> list[Accepted]:
+        """Return what is exceptional in a row, as far as it was explained."""
+        return self.exceptional.get(number, [])
 
     def close(self) -> None:
         """End what works on it, and forget what it was read as."""
@@ -178,8 +230,8 @@ class TableEntry:
         if self.browser is not None:
             self.browser.close()
         self.reading = self.browser = self.process = None
-        self.explained.clear()
-        self.fine.clear()
+        for known in (self.explained, self.exceptional, self.fine):
+            known.clear()
 
 
 class Service:
@@ -296,11 +348,13 @@ class Service:
         names = (column.name for column in entry.facts.columns)
         return dict(zip(names, found.cells[0], strict=True))
 
-    def mark(self, entry: TableEntry, number: int, *, is_fine: bool) -> None:
+    def mark(self, entry: TableEntry, number: int, mark: Mark | None) -> None:
         """Take note that a reader finds nothing wrong with a row, or does so no more."""
         entry.ready()
         entry.check_number(number)
-        (entry.fine.add if is_fine else entry.fine.discard)(number)
+        entry.fine.pop(number, None)  # the last mark comes last
+        if mark is not None:
+            entry.fine[number] = mark
 
     async def twins(self, entry: TableEntry, findings: Findings, place: int) -> Twins:
         """Return what would be ordinary in place of a story, and rows that are."""
@@ -405,6 +459,10 @@ class Service:
         for findings in job.explained:
             if findings.row is not None:
                 entry.remember(findings.row + 1, findings)
+
+
+def _fields(mark: Mark) -> dict[str, Any]:
+    return {item.name: getattr(mark, item.name) for item in dataclasses.fields(mark)}
 
 
 def service_of(request: Request) -> Service:
