@@ -10,14 +10,15 @@ batch for each thread that works, one that is being read, and what the engine ho
 
 from __future__ import annotations
 
+import _thread
 import abc
 import contextlib
 import dataclasses
 import functools
 import math
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
+from queue import SimpleQueue
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar, cast
 
 from outlying.errors import ColumnError, RowAt, SourceError, unknown_name
 from outlying.parallel import usable_workers
@@ -77,25 +78,52 @@ def fold(
     The states are merged in the order of the threads. Whatever is raised, be it by the reader, by
     the pass or by Ctrl-C, stops all and is raised again unchanged; no thread is left behind.
     `progress` is told in this thread how many rows were handed out.
+
+    This thread waits for queues in C only. An interrupt in the middle of Python's own locks, those
+    of `threading` and `concurrent.futures`, would leave them locked: a thread waits for ever.
     """
-    count = usable_workers(workers)
-    with ThreadPoolExecutor(count, thread_name_prefix="outlying-fold") as pool:
-        team = [pool.submit(work.start) for _ in range(count)]
-        rows = 0
+    count, rows = usable_workers(workers), 0
+    states: list[State | None] = [None] * count
+    given: SimpleQueue[Batch | None] = SimpleQueue()
+    idle: SimpleQueue[BaseException | None] = SimpleQueue()  # from each thread, or what it raised
+    ended: SimpleQueue[int] = SimpleQueue()
+
+    def take_in(place: int) -> None:
+        try:
+            states[place] = work.start()
+            idle.put(None)
+            while (batch := given.get()) is not None:
+                states[place] = work.add(cast(State, states[place]), batch)
+                idle.put(None)
+        except BaseException as error:
+            idle.put(error)
+        finally:
+            given.put(None)  # for the next thread
+            ended.put(place)
+
+    started = 0
+    try:
+        for place in range(count):
+            _thread.start_new_thread(take_in, (place,))
+            started = place + 1
         for batch in batches:
-            place = _free(team)
-            team[place] = pool.submit(work.add, team[place].result(), batch)
+            _raise(idle.get())
+            given.put(batch)
             rows += batch.num_rows
             if progress is not None:
                 progress(rows, total)
-        states = [future.result() for future in team]
-    return functools.reduce(work.merge, states)
+    finally:
+        given.put(None)
+        for _ in range(started):
+            ended.get()
+    while not idle.empty():
+        _raise(idle.get())
+    return functools.reduce(work.merge, cast(list[State], states))
 
 
-def _free(team: Sequence[Future[Any]]) -> int:
-    """Wait until one of the threads has nothing to do."""
-    done = wait(team, return_when=FIRST_COMPLETED).done
-    return next(place for place, future in enumerate(team) if future in done)
+def _raise(error: BaseException | None) -> None:
+    if error is not None:
+        raise error
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
