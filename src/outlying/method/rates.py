@@ -10,6 +10,9 @@ from outlying.table.columns import Floats
 
 #: The tail is fitted between these quantiles, which a few percent of wrong rows hardly move.
 INNER, OUTER = 0.9, 0.95
+#: Nats up to which a strength only says that there is a finding: new rows have such more often than
+#: those that a model is made of.
+PLAIN = math.log(10)
 #: Slopes in nats. Strengths fall no faster than chance, and those of heavy tails not much slower:
 #: a slope beyond that is one of wrong rows.
 LEAST_SLOPE, MOST_SLOPE = 1.0, 1.5
@@ -25,6 +28,7 @@ def p_values(strengths: Floats, usual: Floats) -> Floats:
     inner, outer = np.quantile(usual, [INNER, OUTER]).tolist()
     slope = (outer - inner) / math.log((1 - INNER) / (1 - OUTER))
     slope = min(max(slope, LEAST_SLOPE), MOST_SLOPE)
+    outer = max(outer, PLAIN)
     tail = (1 - OUTER) * np.exp(-np.maximum(strengths - outer, 0.0) / slope)
     return np.where(strengths > outer, tail, 1.0)
 
