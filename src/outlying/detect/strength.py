@@ -157,7 +157,7 @@ def _with_rate(
         line = discovery_line(strengths, standing.ordered, settings.fdr)
         notes.append(
             f"exceptional by a false discovery rate of {settings.fdr:.0%}: strengths of ordinary "
-            "rows are taken to have an exponential tail, fitted below their strongest twentieth"
+            "rows are taken to have an exponential tail, fitted to their strongest twentieth"
         )
         return dataclasses.replace(standing, exceptional=line)
     ranked = np.sort(strengths[strengths > 0])[::-1][: settings.alerts]

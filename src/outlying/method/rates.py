@@ -8,11 +8,13 @@ import numpy as np
 
 from outlying.table.columns import Floats
 
-#: The tail is fitted between these quantiles, which a few percent of wrong rows hardly move.
-INNER, OUTER = 0.9, 0.95
-#: Nats up to which a strength only says that there is a finding: new rows have such more often than
-#: those that a model is made of.
+#: The tail begins at this quantile of all strengths,
+OUTER = 0.95
+#: but not below so many nats: up to there a strength only says that there is a finding, which new
+#: rows have more often than those that a model is made of.
 PLAIN = math.log(10)
+#: At least so many rows are taken to be in it, as new ones may be where none of a model is.
+LEAST_SHARE = 0.01
 #: Slopes in nats. Strengths fall no faster than chance, and those of heavy tails not much slower:
 #: a slope beyond that is one of wrong rows.
 LEAST_SLOPE, MOST_SLOPE = 1.0, 1.5
@@ -21,15 +23,17 @@ LEAST_SLOPE, MOST_SLOPE = 1.0, 1.5
 def p_values(strengths: Floats, usual: Floats) -> Floats:
     """Return how likely an ordinary row is at least so strong, by an exponential tail.
 
-    `usual` are the strengths of all rows, or of those of a model.
+    `usual` are the strengths of all rows, or of those of a model. The median of those in the tail
+    gives its slope, which the wrong rows among them, if they are fewer than half, hardly move.
     """
     if not (usual > 0).any():
         return np.ones(len(strengths))
-    inner, outer = np.quantile(usual, [INNER, OUTER]).tolist()
-    slope = (outer - inner) / math.log((1 - INNER) / (1 - OUTER))
+    outer = max(float(np.quantile(usual, OUTER)), PLAIN)
+    beyond = usual[usual > outer] - outer
+    slope = float(np.median(beyond)) / math.log(2) if len(beyond) else LEAST_SLOPE
     slope = min(max(slope, LEAST_SLOPE), MOST_SLOPE)
-    outer = max(outer, PLAIN)
-    tail = (1 - OUTER) * np.exp(-np.maximum(strengths - outer, 0.0) / slope)
+    share = max(len(beyond) / len(usual), LEAST_SHARE)
+    tail = share * np.exp(-np.maximum(strengths - outer, 0.0) / slope)
     return np.where(strengths > outer, tail, 1.0)
 
 
