@@ -56,7 +56,7 @@ def content(text: str, file: Path) -> str:
         with zipfile.ZipFile(file) as archive:
             return text + "".join(archive.read(name).decode() for name in archive.namelist())
     if file.suffix == ".parquet":
-        return text + pd.read_parquet(file).to_json()
+        return text + str(pd.read_parquet(file).to_json())
     return text + file.read_text("utf-8")
 
 
