@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from outlying.search.population import Population, Searched
     from outlying.search.scoring import Progress
     from outlying.search.standing import Standing
-    from outlying.stream.score_pass import Ranked
+    from outlying.stream.judging import Ranked
     from outlying.table.targets import RowRequest, Targets, Where
 
 

@@ -15,7 +15,6 @@ from outlying.stream.histograms import (
     LEAST_BINS,
     MOST_BINS,
     Grid,
-    Range,
     affordable_bins,
 )
 
@@ -155,18 +154,6 @@ def test_bins_are_narrow_beside_the_window_of_a_density() -> None:
     window = 1.06 * 9.0 * 1e7**-0.2
     assert np.median(widths) < window / 1000
     assert widths[int(0.99 * len(widths))] < window / 100
-
-
-@given(st.integers(-(2**53), 2**53), st.integers(1, 1000), st.data())
-def test_whole_numbers_are_encoded_exactly(low: int, span: int, data: st.DataObject) -> None:
-    encoding = Range(float(low), span)
-    exact = st.integers(low, min(low + span - 1, 2**53))
-    numbers = np.array(data.draw(st.lists(exact, min_size=1)), dtype=np.float64)
-    codes = encoding.codes(np.append(numbers, np.nan))
-    assert codes[-1] == 0
-    assert np.array_equal(encoding.edges().values[codes[:-1]], numbers)
-    assert codes[:-1].min() >= 1
-    assert codes.max() < encoding.size
 
 
 def test_zones_of_many_objects_share_their_bins() -> None:

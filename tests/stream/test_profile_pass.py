@@ -8,6 +8,7 @@ import decimal
 import math
 import pickle
 import random
+from collections import Counter
 from typing import Any
 
 import numpy as np
@@ -20,13 +21,13 @@ import outlying
 from outlying import sources
 from outlying.errors import ColumnError, InfiniteValueError, OptionError, RowError, SourceError
 from outlying.options import Options
-from outlying.stream import column_facts
-from outlying.stream.bottom_k import DistinctCounter
-from outlying.stream.lookup import Lookup, LookupPass, UnreadTable, with_found_rows
-from outlying.stream.profile import Profile, finish
-from outlying.stream.profile_pass import ProfilePass, ProfileState, fields_of
+from outlying.stream import counting
+from outlying.stream.counting import Sketch
+from outlying.stream.lookups import Lookup
+from outlying.stream.profile import Profile, ProfilePass, ProfileState, fields_of, finish
 from outlying.table import row_hash, selection
 from outlying.table.columns import Column
+from outlying.table.row_hash import splitmix64
 from outlying.table.selection import is_asked_for, select_any
 from outlying.table.table import SkippedColumn, SkipReason, Table
 from outlying.table.targets import RowRequest
@@ -134,12 +135,11 @@ def profile_of(
     fields = fields_of("t", table.schema, options)[0]
     lookup = None
     if where is not None:  # checked before any row is read
-        lookup = Lookup.of(asked_of(where, meaning), UnreadTable(fields, plan.unread))
-        finding = LookupPass.of(tuple(fields), lookup)
+        lookup = Lookup.of(asked_of(where, meaning), fields, plan.unread)
     profile = finish(plan, state_of(plan, table, seed), named(plan))
     if lookup is None:
         return profile
-    return with_found_rows(profile, finding, state_of(finding, table, seed), lookup)
+    return lookup.finish(state_of(lookup.plan, table, seed), profile)
 
 
 def plan_of(schema: pa.Schema, options: Options, skipped: Any = ()) -> ProfilePass:
@@ -246,7 +246,7 @@ def test_order_cuts_and_merges_change_nothing(
     options = Options.of(types=kept, infinite="missing")
     most, sample = sizes
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(column_facts, "MOST_TEXTS", 2)
+        patch.setattr(counting, "MOST_TEXTS", 2)
         plain = profile_of(table, options, most=most, sample=sample)
         mixed = profile_of(table, options, most=most, sample=sample, seed=seed)
     assert seen(plain) == seen(mixed)
@@ -322,7 +322,7 @@ def test_a_column_is_left_out_by_what_all_rows_hold() -> None:
 def test_many_texts_are_counted_up_to_a_limit_and_then_estimated(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(column_facts, "MOST_TEXTS", 1000)
+    monkeypatch.setattr(counting, "MOST_TEXTS", 1000)
     monkeypatch.setattr(selection, "MOST_TEXTS", 1000)
     texts = [f"text {number}" for number in range(20_000)] * 2
     few = [f"t{number % 1000}" for number in range(40_000)]
@@ -550,17 +550,20 @@ def test_declared_columns_are_looked_up_as_declared() -> None:
 
 @given(st.lists(st.lists(st.integers(0, 200), max_size=30), max_size=6), st.integers(1, 40))
 def test_distinct_things_are_counted_or_estimated(parts: list[list[int]], most: int) -> None:
-    total = DistinctCounter(most)
+    total = Sketch(most)
     for part in parts:
-        one = DistinctCounter(most)
-        one.add(np.array(part, dtype=np.uint64))
+        one = Sketch(most)
+        one.add(splitmix64(np.array(part, dtype=np.uint64)))
         total.merge(one)
-    together = DistinctCounter(most)
-    together.add(np.array([number for part in parts for number in part], dtype=np.uint64))
-    distinct = len({number for part in parts for number in part})
-    assert together.hashes.tolist() == total.hashes.tolist()
-    assert total.is_exact == (distinct <= most)
-    assert total.count == distinct or not total.is_exact
+    together = Sketch(most)
+    numbers = [number for part in parts for number in part]
+    together.add(splitmix64(np.array(numbers, dtype=np.uint64)))
+    distinct = Counter(splitmix64(np.array(numbers, dtype=np.uint64)).tolist())
+    assert total.hashes.tolist() == together.hashes.tolist() == sorted(distinct)[:most]
+    assert total.copies.tolist() == [distinct[own] for own in total.hashes.tolist()]
+    assert together.copies.tolist() == total.copies.tolist()
+    assert total.is_whole == (len(distinct) < most)
+    assert total.distinct == len(distinct) or not total.is_whole
 
 
 def test_a_state_on_its_way_holds_no_more_than_it_keeps() -> None:

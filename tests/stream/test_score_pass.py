@@ -15,8 +15,8 @@ import outlying
 from outlying.options import Options
 from outlying.search.memory import MemoryPopulation
 from outlying.sources.passes import fold
+from outlying.stream.judging import Ranked, ScorePass, TopRows
 from outlying.stream.population import StreamedPopulation
-from outlying.stream.score_pass import Ranked, ScorePass, TopRows
 
 pytestmark = pytest.mark.usefixtures("few_drawn")
 

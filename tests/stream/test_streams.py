@@ -27,9 +27,10 @@ from outlying.errors import (
 from outlying.sources import passes
 from outlying.sources.columns import Field
 from outlying.stream import population as streamed
-from outlying.stream.histograms import Range
-from outlying.stream.planning import ColumnPlan, ColumnReader, Predicate, Query, VerifyPlan
-from outlying.stream.verify_pass import VerifyPass, VerifyRun
+from outlying.stream.histograms import Grid
+from outlying.stream.judging import ColumnReader
+from outlying.stream.population import VerifyRun
+from outlying.stream.verify import ColumnPlan, Predicate, Query, VerifyPass
 from tests.conftest import Run
 
 pytestmark = pytest.mark.usefixtures("few_drawn")
@@ -510,15 +511,13 @@ def test_workers_are_honoured(folder: Path, monkeypatch: pytest.MonkeyPatch) -> 
 def test_states_of_all_threads_fit_the_memory() -> None:
     """The more is counted, the fewer threads count it, however many there are."""
     reader = ColumnReader(Field("x", "number"))
-    encoding = Range(0.0, 2**20)
+    grid = Grid.of(np.arange(9.0), 0.0, 8.0, 64)
     for queries, threads in ((1, 8), (8, 4), (16, 2), (64, 1)):
-        contexts = [(Predicate("x", "interval", 0.0, float(place)),) for place in range(queries)]
-        plan = VerifyPlan(
-            {"x": ColumnPlan(reader, encoding)},
-            tuple(Query("x", "numbers", context) for context in contexts),
-        )
-        assert VerifyPass(plan).affordable(8) in (threads, threads - 1)
-        assert VerifyPass(plan).affordable(1) == 1
+        ends = [Predicate("x", "interval", 0.0, float(place)) for place in range(queries)]
+        asked = [Query("x", "numbers", frozenset([each])) for each in ends]
+        work = VerifyPass({"x": ColumnPlan(reader, grid, 2**20)}, asked)
+        assert work.affordable(8) in (threads, threads - 1)
+        assert work.affordable(1) == 1
 
 
 @pytest.mark.parametrize("is_broken", [False, True])

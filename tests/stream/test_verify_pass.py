@@ -18,25 +18,17 @@ from hypothesis import strategies as st
 
 from outlying.method.distribution import Distribution
 from outlying.sources.columns import Field
-from outlying.stream.histograms import (
-    BinHistograms,
-    CategoricalGroup,
-    Dictionary,
-    Encoding,
-    Grid,
-    NumericGroup,
-    Range,
-    ValueHistograms,
-)
-from outlying.stream.planning import (
+from outlying.stream.histograms import CategoricalGroup, Grid, NumericGroup
+from outlying.stream.judging import ColumnReader
+from outlying.stream.verify import (
+    Answers,
     ColumnPlan,
-    ColumnReader,
+    Conjunction,
     Predicate,
     Query,
-    VerifyPlan,
-    conjunction,
+    VerifyPass,
+    VerifyState,
 )
-from outlying.stream.verify_pass import Answers, VerifyPass, VerifyState
 from outlying.table.values import Form
 
 Row = dict[str, Any]
@@ -57,11 +49,8 @@ def grid(numbers: list[float], bins: int = 64) -> Grid:
 
 
 KNOWN = [float(x) for x in NUMBERS if x is not None and not math.isnan(x)]
-ENCODINGS: dict[str, Encoding] = {
-    "grid": grid(KNOWN),
-    "few values": Dictionary(grid(KNOWN), limit=3),
-    "all values": Dictionary(grid(KNOWN), limit=100),
-}
+#: How many distinct values are counted one by one.
+LIMITS = [0, 3, 100]
 
 ROWS = st.fixed_dictionaries(
     {
@@ -88,10 +77,8 @@ INTERVALS = st.builds(
 EQUALS = st.builds(
     lambda label: Predicate(NAMES["word"], "equals", label=label), st.sampled_from(["a", "ß", "zz"])
 ) | st.builds(lambda label: Predicate(NAMES["flag"], "equals", label=label), st.booleans())
-KNOWN_OR_NOT = st.builds(
-    Predicate, st.sampled_from(list(NAMES.values())), st.sampled_from(["known", "missing"])
-)
-CONTEXTS = st.lists(INTERVALS | EQUALS | KNOWN_OR_NOT, max_size=4).map(tuple)
+GAPS = st.builds(Predicate, st.sampled_from(list(NAMES.values())), st.just("missing"))
+CONTEXTS = st.lists(INTERVALS | EQUALS | GAPS, max_size=4).map(frozenset)
 QUERIES = st.lists(
     st.builds(Query, st.sampled_from([NAMES["real"], NAMES["whole"]]), st.just("numbers"), CONTEXTS)
     | st.builds(Query, st.sampled_from([NAMES["word"], NAMES["flag"]]), st.just("labels"), CONTEXTS)
@@ -100,24 +87,20 @@ QUERIES = st.lists(
 ).map(tuple)
 
 
-CONDITIONS = st.lists(INTERVALS | EQUALS | KNOWN_OR_NOT, max_size=6, unique=True).map(tuple)
+CONDITIONS = st.lists(INTERVALS | EQUALS | GAPS, max_size=6, unique=True).map(tuple)
 
 
-def plan(
-    queries: tuple[Query, ...],
-    conditions: tuple[Predicate, ...],
-    encoding: str,
-) -> VerifyPlan:
+def plan(queries: tuple[Query, ...], conditions: tuple[Predicate, ...], limit: int) -> VerifyPass:
     columns = {
-        NAMES["real"]: ColumnPlan(reader(NAMES["real"], "number"), ENCODINGS[encoding]),
-        NAMES["whole"]: ColumnPlan(reader(NAMES["whole"], "integer"), Range(-3.0, 13)),
+        NAMES["real"]: ColumnPlan(reader(NAMES["real"], "number"), grid(KNOWN), limit),
+        NAMES["whole"]: ColumnPlan(reader(NAMES["whole"], "integer"), grid([-3.0, 9.0]), 13),
         NAMES["word"]: ColumnPlan(reader(NAMES["word"], "text")),
         NAMES["flag"]: ColumnPlan(reader(NAMES["flag"], "boolean")),
     }
-    return VerifyPlan(columns, queries, conditions)
+    return VerifyPass(columns, queries, conditions)
 
 
-PLANS = st.builds(plan, QUERIES, CONDITIONS, st.sampled_from([*ENCODINGS]))
+PLANS = st.builds(plan, QUERIES, CONDITIONS, st.sampled_from(LIMITS))
 
 
 def batch(rows: list[Row], schema: pa.Schema = SCHEMA) -> pa.RecordBatch:
@@ -137,33 +120,30 @@ def is_known(cell: Any) -> bool:
 
 def satisfies(row: Row, rule: Predicate) -> bool:
     cell = row[rule.column]
-    if rule.kind in ("known", "missing"):
-        return is_known(cell) == (rule.kind == "known")
+    if rule.kind == "missing":
+        return not is_known(cell)
     if rule.kind == "equals":
         return bool(cell == rule.label)
     return is_known(cell) and rule.low <= cell <= rule.high
 
 
-def naive(rows: list[Row], rules: tuple[Predicate, ...]) -> list[Row]:
+def naive(rows: list[Row], rules: Conjunction) -> list[Row]:
     return [row for row in rows if all(satisfies(row, rule) for rule in rules)]
 
 
-def same_numbers(group: NumericGroup, cells: list[Any], encoding: Encoding, distinct: int) -> None:
+def same_numbers(group: NumericGroup, cells: list[Any], own: ColumnPlan, distinct: int) -> None:
     seen = group.found
     assert np.all(seen.lows <= seen.values)
     assert np.all(seen.values <= seen.highs)
     assert np.all(np.diff(seen.values) >= 0)
-    if isinstance(encoding, Range) or (
-        isinstance(encoding, Dictionary) and distinct <= encoding.limit
-    ):
+    if distinct <= own.limit:
         counts = Counter(float(cell) + 0.0 for cell in cells)
         assert seen.lows is seen.values is seen.highs
         assert dict(zip(seen.values.tolist(), seen.rows.tolist(), strict=True)) == counts
         return
-    bins = encoding.grid if isinstance(encoding, Dictionary) else encoding
-    assert isinstance(bins, Grid)
-    edges = bins.edges()
-    codes = Counter(int(bins.codes(np.array([cell]))[0]) for cell in cells)
+    assert own.grid is not None
+    edges = own.grid.edges()
+    codes = Counter(int(own.grid.codes(np.array([cell]))[0]) for cell in cells)
     expected = sorted((edges.values[c], edges.lows[c], edges.highs[c], n) for c, n in codes.items())
     assert [*zip(seen.values, seen.lows, seen.highs, seen.rows, strict=True)] == expected
 
@@ -171,15 +151,15 @@ def same_numbers(group: NumericGroup, cells: list[Any], encoding: Encoding, dist
 def check(work: VerifyPass, verified: Answers, rows: list[Row]) -> None:
     """Compare with loops over rows."""
     assert verified.rows == len(rows)
-    assert list(verified.counts) == list(work.plan.conditions)
+    assert list(verified.counts) == list(work.conditions)
     for own, count in verified.counts.items():
-        assert count == len(naive(rows, (own,)))
+        assert count == len(naive(rows, frozenset([own])))
     assert list(verified.ends) == [own for own in verified.counts if own.kind == "interval"]
     for own, (low, high) in verified.ends.items():
-        numbers = [row[own.column] for row in naive(rows, (own,))]
+        numbers = [row[own.column] for row in naive(rows, frozenset([own]))]
         assert low == min(numbers, default=math.inf)
         assert high == max(numbers, default=-math.inf)
-    assert set(verified.groups) == set(work.plan.queries)
+    assert set(verified.groups) == set(work.queries)
     for query, seen in verified.groups.items():
         inside = naive(rows, query.context)
         cells = [row[query.column] for row in inside if is_known(row[query.column])]
@@ -192,9 +172,8 @@ def check(work: VerifyPass, verified: Answers, rows: list[Row]) -> None:
         if isinstance(seen, CategoricalGroup):
             assert [*zip(seen.labels, seen.counts, strict=True)] == sorted(Counter(cells).items())
             continue
-        encoding = work.plan.columns[query.column].encoding
         everything = {row[query.column] for row in rows if is_known(row[query.column])}
-        same_numbers(seen, cells, encoding, len(everything))
+        same_numbers(seen, cells, work.plans[query.column], len(everything))
 
 
 def same(one: Answers, other: Answers) -> bool:
@@ -219,17 +198,15 @@ def cut(data: st.DataObject, rows: list[Row]) -> list[list[Row]]:
 
 @settings(max_examples=200)
 @given(PLANS, st.lists(ROWS, max_size=40))
-def test_it_counts_what_a_loop_counts(plan: VerifyPlan, rows: list[Row]) -> None:
-    work = VerifyPass(plan)
+def test_it_counts_what_a_loop_counts(work: VerifyPass, rows: list[Row]) -> None:
     check(work, work.finish(folded(work, [rows])), rows)
 
 
 @settings(max_examples=200)
 @given(PLANS, st.lists(ROWS, max_size=40), st.data())
 def test_cuts_order_and_merges_make_no_difference(
-    plan: VerifyPlan, rows: list[Row], data: st.DataObject
+    work: VerifyPass, rows: list[Row], data: st.DataObject
 ) -> None:
-    work = VerifyPass(plan)
     whole = work.finish(folded(work, [rows]))
     shuffled = data.draw(st.permutations(rows))
     states = [folded(work, cut(data, part)) for part in cut(data, shuffled)]
@@ -243,8 +220,7 @@ def test_cuts_order_and_merges_make_no_difference(
 
 
 @given(PLANS, st.lists(ROWS, max_size=20), st.lists(ROWS, max_size=20))
-def test_a_plan_travels(plan: VerifyPlan, rows: list[Row], more: list[Row]) -> None:
-    work = VerifyPass(plan)
+def test_a_plan_travels(work: VerifyPass, rows: list[Row], more: list[Row]) -> None:
     there = pickle.loads(pickle.dumps(work))  # noqa: S301
     state = pickle.loads(pickle.dumps(folded(there, [rows])))  # noqa: S301
     state = work.add(state, batch(more))
@@ -252,22 +228,23 @@ def test_a_plan_travels(plan: VerifyPlan, rows: list[Row], more: list[Row]) -> N
 
 
 def test_nothing_is_asked() -> None:
-    work = VerifyPass(VerifyPlan({}))
+    work = VerifyPass({})
     verified = work.finish(folded(work, [[], [], [dict.fromkeys(NAMES.values())]]))
     assert (verified.rows, verified.groups, verified.counts) == (1, {}, {})
     assert work.columns == []
 
 
 def test_only_columns_that_are_asked_for_are_read() -> None:
-    conditions = (Predicate(NAMES["flag"], "known"),)
-    asked = plan((Query(NAMES["whole"], "numbers"),), conditions, "grid")
-    assert VerifyPass(asked).columns == sorted([NAMES["flag"], NAMES["whole"]])
+    conditions = (Predicate(NAMES["flag"], "missing"),)
+    asked = plan((Query(NAMES["whole"], "numbers"),), conditions, 0)
+    assert asked.columns == sorted([NAMES["flag"], NAMES["whole"]])
 
 
-def test_predicates_are_a_set() -> None:
-    one, other = Predicate("x", "known"), Predicate("a", "interval", 1.0, 2.0)
-    assert Query("x", "missing", (one, other)) == Query("x", "missing", (other, one, other))
-    assert conjunction([one, other, one]) == (other, one)
+def test_the_same_question_is_counted_once() -> None:
+    one, other = Predicate("x", "missing"), Predicate("a", "interval", 1.0, 2.0)
+    asked = [Query("x", "missing", frozenset(own)) for own in ((one, other), (other, one, other))]
+    plans = {"x": ColumnPlan(reader("x", "text")), "a": ColumnPlan(reader("a", "number"))}
+    assert VerifyPass(plans, asked).queries == (asked[0],)
 
 
 # ---- one numeric column -------------------------------------------------------------------------
@@ -280,9 +257,10 @@ def histograms_of(state: VerifyState) -> Any:
     return state.histograms["x", False]
 
 
-def one_column(encoding: Encoding, *rules: tuple[Predicate, ...]) -> VerifyPass:
-    queries = tuple(Query("x", "numbers", each) for each in rules or ((),))
-    return VerifyPass(VerifyPlan({"x": ColumnPlan(reader("x", "number"), encoding)}, queries))
+def one_column(grid: Grid, limit: int, *rules: Predicate) -> VerifyPass:
+    """Ask for one column in all rows, and where each of some predicates holds."""
+    queries = [Query("x", "numbers"), *(Query("x", "numbers", frozenset([own])) for own in rules)]
+    return VerifyPass({"x": ColumnPlan(reader("x", "number"), grid, limit)}, queries)
 
 
 def numbers(work: VerifyPass, *parts: npt.NDArray[np.float64]) -> VerifyState:
@@ -293,7 +271,7 @@ def numbers(work: VerifyPass, *parts: npt.NDArray[np.float64]) -> VerifyState:
 
 
 def seen(work: VerifyPass, state: VerifyState) -> Distribution:
-    answer = work.finish(state).groups[work.plan.queries[0]]
+    answer = work.finish(state).groups[work.queries[0]]
     assert isinstance(answer, NumericGroup)
     return answer.found
 
@@ -302,7 +280,7 @@ def seen(work: VerifyPass, state: VerifyState) -> Distribution:
 @pytest.mark.parametrize("way", ["one batch", "batches", "merge", "merge with bins"])
 def test_values_are_kept_up_to_a_limit(distinct: int, way: str) -> None:
     column = np.random.default_rng(3).permutation(np.repeat(np.arange(distinct) / 7, 4))
-    work = one_column(Dictionary(grid([0.0, 50.0, 150.0]), limit=1000))
+    work = one_column(grid([0.0, 50.0, 150.0]), 1000)
     half = len(column) // 2
     ways: dict[str, Callable[[], VerifyState]] = {
         "one batch": lambda: numbers(work, column),
@@ -311,11 +289,11 @@ def test_values_are_kept_up_to_a_limit(distinct: int, way: str) -> None:
         "merge with bins": lambda: work.merge(numbers(work, column[:5]), numbers(work, column[5:])),
     }
     state = ways[way]()
-    assert isinstance(histograms_of(state), ValueHistograms if distinct <= 1000 else BinHistograms)
+    assert histograms_of(state).is_binned == (distinct > 1000)
     answer = seen(work, state)
     assert (answer.lows is answer.highs) == (distinct <= 1000)
     assert answer.rows.sum() == 4 * distinct
-    binned = seen(one := one_column(grid([0.0, 50.0, 150.0])), numbers(one, column))
+    binned = seen(one := one_column(grid([0.0, 50.0, 150.0]), 0), numbers(one, column))
     if distinct > 1000:
         assert np.array_equal(answer.rows, binned.rows)
         assert np.array_equal(answer.lows, binned.lows)
@@ -323,25 +301,22 @@ def test_values_are_kept_up_to_a_limit(distinct: int, way: str) -> None:
 
 def test_gaps_and_zeros_of_any_sign() -> None:
     column = np.array([0.0, -0.0, np.nan, -np.nan, np.inf, -np.inf, 5.0])
-    work = one_column(
-        Dictionary(grid(KNOWN)), (), (Predicate("x", "missing"),), (Predicate("x", "known"),)
-    )
+    work = one_column(grid(KNOWN), 100, Predicate("x", "missing"))
     state = numbers(work, column[:3], column[3:], column)
     answer = seen(work, state)
     assert dict(zip(answer.values, answer.rows, strict=True)) == {0.0: 4, 5.0: 2}
     groups = work.finish(state).groups
-    assert [groups[query].rows for query in work.plan.queries] == [14, 8, 6]
+    assert [groups[query].rows for query in work.queries] == [14, 8]
 
 
 def test_large_batches_are_worked_on_in_parts() -> None:
     rng = np.random.default_rng(4)
     column = rng.normal(size=600_001)
     rule = Predicate("x", "interval", -0.5, 0.75)
-    work = one_column(
-        Grid.of(np.sort(column[:5000]), column.min(), column.max(), BINS), (), (rule,)
-    )
+    bins = Grid.of(np.sort(column[:5000]), column.min(), column.max(), BINS)
+    work = one_column(bins, 0, rule)
     groups = work.finish(numbers(work, column)).groups
-    whole, inside = (groups[query] for query in work.plan.queries)
+    whole, inside = (groups[query] for query in work.queries)
     assert isinstance(whole, NumericGroup)
     assert isinstance(inside, NumericGroup)
     assert whole.found.known == len(column)
@@ -352,8 +327,8 @@ def test_large_batches_are_worked_on_in_parts() -> None:
 
 def test_a_state_of_few_rows_is_small_on_a_journey() -> None:
     column = np.random.default_rng(5).normal(size=2000)
-    rules = [(Predicate("x", "interval", -3.0, float(high)),) for high in range(-2, 3)]
-    work = one_column(Grid.of(np.sort(column), column.min(), column.max(), BINS), *rules)
+    rules = [Predicate("x", "interval", -3.0, float(high)) for high in range(-2, 3)]
+    work = one_column(Grid.of(np.sort(column), column.min(), column.max(), BINS), 0, *rules)
     state = numbers(work, column)
     assert len(pickle.dumps(state)) < 200_000
     assert same(work.finish(pickle.loads(pickle.dumps(state))), work.finish(state))  # noqa: S301
@@ -363,12 +338,11 @@ def test_many_contexts_share_predicates() -> None:
     rng = np.random.default_rng(6)
     column = rng.integers(0, 100, 5000).astype(np.float64)
     rules = [Predicate("x", "interval", float(a), float(a + 40)) for a in range(0, 60, 3)]
-    sets = [tuple(rng.choice(np.array(rules), rng.integers(1, 6))) for _ in range(400)]
-    encoding = Range(0.0, 100)
-    columns = {"x": ColumnPlan(reader("x", "number"), encoding)}
-    work = VerifyPass(VerifyPlan(columns, tuple(Query("x", "numbers", each) for each in sets)))
+    sets = [frozenset(rng.choice(np.array(rules), rng.integers(1, 6))) for _ in range(400)]
+    columns = {"x": ColumnPlan(reader("x", "number"), grid([0.0, 99.0]), 100)}
+    asked = {each: Query("x", "numbers", each) for each in sets}
+    work = VerifyPass(columns, asked.values())
     rows = [{"x": cell} for cell in column.tolist()]
     verified = work.finish(folded(work, [rows[:1111], rows[1111:]], ONE))
-    assert [verified.groups[query].rows for query in work.plan.queries] == [
-        len(naive(rows, each)) for each in sets
-    ]
+    for each, query in asked.items():
+        assert verified.groups[query].rows == len(naive(rows, each))

@@ -23,7 +23,7 @@ from outlying.derived.relations import (
     numbers_of,
     target_of,
 )
-from outlying.derived.rules import Keys
+from outlying.derived.rules import Keys, OfOwnKind
 from outlying.errors import ColumnError, Setting
 from outlying.method import past
 from outlying.method.past import Timeline
@@ -37,7 +37,7 @@ from outlying.method.relations import (
 )
 from outlying.method.rules import LEAST_OWN, MOST_BY_NEXT, OwnKind
 from outlying.options import AUTO, Options
-from outlying.table.columns import Column, NumericColumn, frozen
+from outlying.table.columns import Column, Derivation, NumericColumn, frozen
 from outlying.table.values import (
     Floats,
     Form,
@@ -389,6 +389,29 @@ def _hours(times: Floats) -> Codes:
 
 
 # --- which panel ------------------------------------------------------------------------------
+
+
+def may_have_past(drawn: Sequence[Column], options: Options, found: Sequence[Derivation]) -> bool:
+    """Return whether there may be a panel, as rows drawn from a table and their relations show.
+
+    Named columns must take part; to be guessed, a time must name rows, or things be known already.
+    """
+    is_off = not options.derive or None in (options.entity, options.time)
+    if is_off or not {column.name for column in drawn}.issuperset(options.panel):
+        return False
+    if options.panel:
+        return True
+    by_name, times = {column.name: column for column in drawn}, list(_times(drawn, AUTO))
+    panels = (
+        Panel(keys, time.name, time.form, only_before=False, is_guess=True)
+        for time in times
+        for keys in _entities(drawn, AUTO)
+    )
+    has_things = any(isinstance(item, OfOwnKind) for item in found)
+    return bool(times) and (
+        has_things
+        or any(past.names_rows(own.things(by_name), own.times(by_name)) for own in panels)
+    )
 
 
 def find_past(

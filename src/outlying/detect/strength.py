@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from outlying.api import Explainer
     from outlying.options import DetectOptions
     from outlying.search.memory import MemoryPopulation
-    from outlying.stream.score_pass import Ranked
+    from outlying.stream.judging import Ranked
 
 Progress: TypeAlias = Callable[[int, int], None]
 

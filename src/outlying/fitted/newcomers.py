@@ -20,7 +20,7 @@ from outlying.search.model import Model, Property
 from outlying.search.population import Searched
 from outlying.search.scoring import Progress
 from outlying.search.standing import Standing
-from outlying.stream.planning import numbering
+from outlying.stream.judging import numbering
 from outlying.table.columns import Column, Floats, Rows, frozen
 from outlying.table.selection import Selection
 from outlying.table.table import Table

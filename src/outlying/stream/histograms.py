@@ -1,10 +1,10 @@
 """Histograms of one column in several contexts at once: the state of a verify pass.
 
-Every encoding turns cells into whole numbers from 0 on, 0 for a missing value, so that one count of
-codes tells the distribution; there is a row of counts for each query about the column. Whole
-numbers and dates of a narrow range, and few distinct values, are encoded exactly; all others by a
-grid of fine bins. A number has the same code wherever and whenever it is met, and only whole
-numbers are kept: neither the order of rows nor where a table was cut makes a difference.
+Cells become whole numbers from 0 on, 0 for a missing value, so that one count of codes tells the
+distribution; there is a row of counts for each query about the column. Values are counted one by
+one as long as few are distinct; then numbers by a grid of fine bins. A number has the same code
+wherever and whenever it is met, and only whole numbers are kept: neither the order of rows nor
+where a table was cut makes a difference.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -33,10 +33,8 @@ Codes: TypeAlias = npt.NDArray[np.int64]
 Zone: TypeAlias = tuple[float, float]
 
 LARGEST = float(np.finfo(np.float64).max)
-#: The most distinct values of a column that are all kept.
-MOST_VALUES = 100_000
-#: The widest range of whole numbers, or days, that are all counted.
-MOST_STEPS = 131_072
+#: The most distinct values of a column that are all counted.
+MOST_VALUES = 131_072
 #: The least and the most bins that are asked of a grid.
 LEAST_BINS, MOST_BINS = 4_096, 131_072
 
@@ -50,6 +48,9 @@ _END_STEP = 1.2  # towards both ends, a knot is so much further from the end, in
 _BY_KNOTS = 0.25  # the share of bins that all parts between knots have alike
 _LEAST_COPIES, _LEAST_SHARE = 3, 0.005  # of a value that has a bin of its own
 
+_FIRST_SIZE = 64  # codes for which there is room at first
+_FEW = 8  # codes for so many places are counted one by one
+
 
 def affordable_bins(histograms: int) -> int:
     """Return how many bins a grid may have, so that the counts of all histograms fit the memory."""
@@ -62,6 +63,9 @@ def affordable_states(counts: int) -> int:
     return max(1, _TOTAL_BYTES // max(1, counts * _COUNT_BYTES))
 
 
+# --- bins ----------------------------------------------------------------------------------------
+
+
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class Edges:
     """What each code stands for: a representative value, the least and the greatest number."""
@@ -69,35 +73,6 @@ class Edges:
     values: Floats
     lows: Floats
     highs: Floats
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Range:
-    """Numbers from `low` on, `span` of them, in equal steps; a column encoded so has no others."""
-
-    low: float
-    span: int
-    step: float = 1.0
-
-    @property
-    def size(self) -> int:
-        """The number of codes, that of missing values included."""
-        return self.span + 1
-
-    @property
-    def most_codes(self) -> int:
-        """How many codes there may be."""
-        return self.size
-
-    def codes(self, numbers: Floats) -> Codes:
-        """Return the codes of numbers; NaN is 0."""
-        places = (numbers - self.low) / self.step + 1.0
-        return np.fmin(np.fmax(places, 0.0), self.span).astype(np.int64)  # NaN gives way
-
-    def edges(self) -> Edges:
-        """Return what the codes stand for; code 0 stands for no number."""
-        values = self.low + self.step * np.arange(-1, self.span, dtype=np.float64)
-        return Edges(values, values, values)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -124,7 +99,10 @@ class Grid:
         """
         values, counts = np.unique(sample, return_counts=True)
         own = values[counts >= max(_LEAST_COPIES, _LEAST_SHARE * len(sample))]
-        inside = tuple(_inside(zone, low, high) for zone in zones)
+        inside = tuple(
+            (min(max(value - radius, low), high), max(min(value + radius, high), low))
+            for value, radius in zones
+        )
         return cls(*_knots(sample[~np.isin(sample, own)], low, high), bins, own, inside)
 
     def __reduce__(self) -> tuple[type[Grid], tuple[Any, ...]]:
@@ -147,11 +125,6 @@ class Grid:
         """The number of codes, that of missing values included."""
         return len(self.borders) + 2
 
-    @property
-    def most_codes(self) -> int:
-        """How many codes there may be."""
-        return self.size
-
     def codes(self, numbers: Floats) -> Codes:
         """Return the codes of numbers; NaN is 0."""
         codes = located(self.borders, numbers).astype(np.int64) + 1
@@ -163,12 +136,6 @@ class Grid:
         lows = np.concatenate(([-LARGEST, -LARGEST], self.borders))
         highs = np.concatenate(([-LARGEST], np.nextafter(self.borders, -LARGEST), [LARGEST]))
         return Edges(np.clip(lows / 2 + highs / 2, lows, highs), lows, highs)
-
-
-def _inside(zone: Zone, low: float, high: float) -> tuple[float, float]:
-    """Return where a zone begins and ends, inside of a column."""
-    value, radius = zone
-    return min(max(value - radius, low), high), max(min(value + radius, high), low)
 
 
 def _knots(sample: Floats, low: float, high: float) -> tuple[Floats, Floats]:
@@ -186,25 +153,6 @@ def _knots(sample: Floats, low: float, high: float) -> tuple[Floats, Floats]:
     shares = np.diff(places) / known if known else np.ones(1)
     shares = (1 - _BY_KNOTS) * shares + _BY_KNOTS / len(shares)
     return knots, np.concatenate([[0.0], np.cumsum(shares)])
-
-
-@dataclasses.dataclass(frozen=True, slots=True, eq=False)
-class Dictionary:
-    """All distinct values, as they are met, and the grid to count by where they are too many.
-
-    Of categories there is no grid, and no limit but that on columns that take part.
-    """
-
-    grid: Grid | None = None
-    limit: int = MOST_VALUES
-
-    @property
-    def most_codes(self) -> int:
-        """How many codes there may be."""
-        return max(self.limit + 1, 0 if self.grid is None else self.grid.size)
-
-
-Encoding: TypeAlias = Range | Dictionary | Grid
 
 
 # --- groups --------------------------------------------------------------------------------------
@@ -290,189 +238,146 @@ class NumericGroup:
 Group: TypeAlias = CategoricalGroup | NumericGroup
 
 
-# --- counts ---------------------------------------------------------------------------------------
-
-_FIRST_SIZE = 64  # codes for which there is room at first
-_FEW = 8  # codes for so many places are counted one by one
+# --- counts --------------------------------------------------------------------------------------
 
 
-class CountMatrix:
-    """A row of counts for each query, with room for more codes; small when pickled."""
+class Histograms:
+    """A row of counts for each query about a column: of its values, as they are met, or of bins.
 
-    def __init__(self, queries: int, size: int, room: int = 0) -> None:
-        self.size = size
-        self._counts = np.zeros((queries, max(size, room)), dtype=np.int64)
+    Numbers are counted by the bins of a grid once more of their values are distinct than a limit
+    says; of categories there is no grid, and no limit but that on columns that take part.
+    """
+
+    def __init__(self, queries: int, grid: Grid | None = None, limit: int = MOST_VALUES) -> None:
+        """Take how many queries there are; a limit of 0 says that bins are needed at once."""
+        self.grid, self.limit, self.is_binned = grid, limit, False
+        self.values: Any = None  # an Arrow array, by codes from 1 on; a missing one has 0
+        self._size, self._counts = 1, np.zeros((queries, _FIRST_SIZE), dtype=np.int64)
+        if grid is not None and not limit:
+            self._count_by_bins(grid)
 
     @property
     def counts(self) -> npt.NDArray[np.int64]:
-        """The counts of the codes that there are."""
-        return self._counts[:, : self.size]
+        """The counts of the codes that there are, for each query."""
+        return self._counts[:, : self._size]
 
-    def extend(self, size: int) -> None:
-        """Make room for more codes."""
-        queries, room = self._counts.shape
-        if size > room:
-            larger = np.zeros((queries, max(size, 2 * room)), dtype=np.int64)
-            larger[:, :room] = self._counts
-            self._counts = larger
-        self.size = size
-
-    def count(self, query: int, codes: Codes) -> None:
-        """Count codes in the row of a query."""
-        own = self._counts[query, : self.size]
-        if len(codes) * _FEW < self.size:
-            np.add.at(own, codes, 1)
-        else:
-            own += np.bincount(codes, minlength=self.size)
-
-    def add(self, other: CountMatrix, places: npt.NDArray[np.integer[Any]]) -> None:
-        """Add the counts of others, each code's at its place."""
-        for own, counts in zip(self._counts, other.counts, strict=True):
-            np.add.at(own, places, counts)
-
-    def __reduce__(self) -> tuple[Callable[..., CountMatrix], tuple[Any, ...]]:
-        return _unpickled, (self.counts.shape, zlib.compress(self.counts.tobytes(), level=1))
-
-
-def _unpickled(shape: tuple[int, int], packed: bytes) -> CountMatrix:
-    matrix = CountMatrix(*shape)
-    matrix.counts[:] = np.frombuffer(zlib.decompress(packed), dtype=np.int64).reshape(shape)
-    return matrix
-
-
-class BinHistograms:
-    """Counts by an encoding that is known beforehand."""
-
-    def __init__(self, encoding: Range | Grid, queries: int) -> None:
-        self.encoding = encoding
-        self.matrix = CountMatrix(queries, encoding.size)
-
-    def encode(self, cells: Column) -> tuple[BinHistograms, Codes]:
-        """Return the codes of cells, and the histograms to count them in."""
-        return self, self.encoding.codes(cells.values)  # type: ignore[union-attr]
-
-    def merged(self, other: Histograms) -> BinHistograms:
-        """Add the counts of other rows."""
-        more = other.binned().matrix
-        self.matrix.add(more, np.arange(more.size))
-        return self
-
-    def binned(self) -> BinHistograms:
-        """Return the counts by bins."""
-        return self
-
-    def groups(self, rows: Sequence[int], form: Form, exponent: int) -> list[Group]:
-        """Return what each query asks for, in contexts of so many rows."""
-        edges = self.encoding.edges()
-        return _numeric_groups(self.matrix, edges, rows, form, exponent)
-
-
-class ValueHistograms:
-    """Counts of all distinct values, as they are met; of numbers, as long as these are few."""
-
-    def __init__(self, encoding: Dictionary, queries: int) -> None:
-        self.encoding = encoding
-        self.matrix = CountMatrix(queries, 1, _FIRST_SIZE)
-        self.values: Any = None  # an Arrow array, by codes from 1 on; a missing one has 0
-
-    def encode(self, cells: Column) -> tuple[Histograms, Codes]:
-        """Return the codes of cells, and the histograms to count them in.
-
-        These are other ones, of bins, as soon as values are too many.
-        """
+    def encode(self, cells: Column) -> Codes:
+        """Return the codes of cells, from now on by bins if values are too many."""
+        if self.is_binned and self.grid is not None:
+            return self.grid.codes(cells.values)  # type: ignore[union-attr]
         if cells.is_numeric:
             values = cells.values + 0.0  # the two zeros are one
             encoded = arrays.of_numbers(values, np.isnan(values)).dictionary_encode()
             codes, own = arrays.filled(encoded.indices, -1), encoded.dictionary
         elif not cells.labels:  # which tell no type
-            return self, np.zeros(len(cells), dtype=np.int64)
+            return np.zeros(len(cells), dtype=np.int64)
         else:
             codes, own = cells.codes, _labels(cells.labels)
         places = self._learned(own)
+        return self.encode(cells) if places is None else places.take(codes, mode="wrap")
+
+    def count(self, query: int, codes: Codes) -> None:
+        """Count codes for a query."""
+        own = self._counts[query, : self._size]
+        if len(codes) * _FEW < self._size:
+            np.add.at(own, codes, 1)
+        else:
+            own += np.bincount(codes, minlength=self._size)
+
+    def merge(self, other: Histograms) -> None:
+        """Add the counts of other rows, which may be changed."""
+        places = None
+        if not (self.is_binned or other.is_binned):
+            if other.values is None:
+                return  # all are missing, which nobody asks for
+            places = self._learned(other.values)
         if places is None:
-            return self.binned().encode(cells)
-        return self, np.append(places, 0).take(codes, mode="wrap")
+            for each in (self, other):
+                if not each.is_binned and each.grid is not None:
+                    each._count_by_bins(each.grid)
+            self._counts += other._counts
+        else:
+            self._add(other.counts, np.append(0, places[:-1]))
 
-    def merged(self, other: Histograms) -> Histograms:
-        """Add the counts of other rows."""
-        if isinstance(other, BinHistograms):
-            return other.merged(self)
-        if other.values is None:
-            return self  # all are missing, which nobody asks for
-        places = self._learned(other.values)
-        if places is None:
-            return self.binned().merged(other)
-        self.matrix.add(other.matrix, np.append(0, places))
-        return self
+    def _add(self, counts: npt.NDArray[np.int64], places: Codes) -> None:
+        """Add counts, each code's at its place."""
+        for own, more in zip(self._counts, counts, strict=True):
+            np.add.at(own, places, more)
 
-    def binned(self) -> BinHistograms:
-        """Return the counts by bins."""
-        assert self.encoding.grid is not None  # noqa: S101 - of numbers
-        found = BinHistograms(self.encoding.grid, len(self.matrix.counts))
-        found.matrix.add(self.matrix, found.encoding.codes(self._numbers()))
-        return found
+    def _learned(self, values: Any) -> Codes | None:
+        """Return the codes of distinct values, then that of none; None where they are too many.
 
-    def groups(self, rows: Sequence[int], form: Form, exponent: int) -> list[Group]:
-        """Return what each query asks for, in contexts of so many rows."""
-        if self.encoding.grid is not None:
-            values = self._numbers()
-            return _numeric_groups(self.matrix, Edges(values, values, values), rows, form, exponent)
-        labels: list[Any] = [] if self.values is None else arrays.labels(self.values)
-        order = sorted(range(len(labels)), key=labels.__getitem__)
-        found: list[Group] = []
-        for counts, total in zip(self.matrix.counts[:, 1:][:, order], rows, strict=True):
-            there = np.flatnonzero(counts)
-            own = tuple(labels[order[place]] for place in there.tolist())
-            found.append(CategoricalGroup(total, own, counts[there]))
-        return found
+        From then on bins are counted.
+        """
+        pa = arrow()
+        known = values.slice(0, 0) if self.values is None else self.values
+        codes = arrays.filled(pa.compute.index_in(values, value_set=known), -1) + np.int64(1)
+        fresh = np.flatnonzero(codes == 0)
+        if self.grid is not None and len(known) + len(fresh) > self.limit:
+            self._count_by_bins(self.grid)
+            return None
+        self.values = pa.concat_arrays([known, values.take(arrays.of_numbers(fresh))])
+        codes[fresh] = len(known) + 1 + np.arange(len(fresh))
+        self._size = len(self.values) + 1
+        queries, room = self._counts.shape
+        if self._size > room:
+            larger = np.zeros((queries, max(self._size, 2 * room)), dtype=np.int64)
+            larger[:, :room] = self._counts
+            self._counts = larger
+        return np.append(codes, 0)
+
+    def _count_by_bins(self, grid: Grid) -> None:
+        counts, numbers = self.counts, self._numbers()
+        self._size, self.values, self.is_binned = grid.size, None, True
+        self._counts = np.zeros((len(counts), grid.size), dtype=np.int64)
+        self._add(counts, grid.codes(numbers))
 
     def _numbers(self) -> Floats:
         """Return the numbers by code; NaN is the first."""
         known = np.zeros(0) if self.values is None else arrays.held(self.values)
         return np.append(np.nan, known)
 
-    def _learned(self, values: Any) -> Codes | None:
-        """Return the codes of distinct values, new ones included; None where they are too many."""
-        pa = arrow()
-        known = values.slice(0, 0) if self.values is None else self.values
-        codes = arrays.filled(pa.compute.index_in(values, value_set=known), -1) + np.int64(1)
-        fresh = np.flatnonzero(codes == 0)
-        if len(known) + len(fresh) > self.encoding.limit and self.encoding.grid is not None:
-            return None
-        self.values = pa.concat_arrays([known, values.take(arrays.of_numbers(fresh))])
-        codes[fresh] = len(known) + 1 + np.arange(len(fresh))
-        self.matrix.extend(len(self.values) + 1)
-        return codes
+    def groups(self, rows: Sequence[int], form: Form, exponent: int) -> list[Group]:
+        """Return what each query asks for, in contexts of so many rows."""
+        if self.grid is None:
+            return list(self._categorical_groups(rows))
+        numbers = self._numbers()
+        edges = self.grid.edges() if self.is_binned else Edges(numbers, numbers, numbers)
+        found: list[Group] = []
+        for counts, total in zip(self.counts, rows, strict=True):
+            places = np.flatnonzero(counts[1:]) + 1
+            places = places[np.argsort(edges.values[places], kind="stable")]
+            values, lows, highs = (
+                np.ldexp(each[places], -exponent)
+                for each in (edges.values, edges.lows, edges.highs)
+            )
+            if np.array_equal(edges.lows[places], edges.highs[places]):
+                lows = highs = values
+            counted = Distribution(values, counts[places], lows, highs)
+            found.append(NumericGroup(total, form, exponent, counted))
+        return found
+
+    def _categorical_groups(self, rows: Sequence[int]) -> list[Group]:
+        labels: list[Any] = [] if self.values is None else arrays.labels(self.values)
+        order = sorted(range(len(labels)), key=labels.__getitem__)
+        found: list[Group] = []
+        for counts, total in zip(self.counts[:, 1:][:, order], rows, strict=True):
+            there = np.flatnonzero(counts)
+            own = tuple(labels[order[place]] for place in there.tolist())
+            found.append(CategoricalGroup(total, own, counts[there]))
+        return found
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Send no more than what was counted, packed."""
+        packed = zlib.compress(self.counts.tobytes(), level=1)
+        return self.__dict__ | {"_counts": (self.counts.shape, packed)}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        shape, packed = state.pop("_counts")
+        counts = np.frombuffer(zlib.decompress(packed), dtype=np.int64).reshape(shape)
+        self.__dict__.update(state, _counts=counts.copy())
 
 
 def _labels(labels: Sequence[Any]) -> Any:
     are_flags = isinstance(labels[0], bool)
     return arrays.of_mask(np.array(labels)) if are_flags else arrays.of_texts(labels)
-
-
-Histograms: TypeAlias = BinHistograms | ValueHistograms
-
-
-def histograms_of(encoding: Encoding, queries: int) -> Histograms:
-    """Return the histograms of no rows."""
-    if isinstance(encoding, Dictionary):
-        return ValueHistograms(encoding, queries)
-    return BinHistograms(encoding, queries)
-
-
-def _numeric_groups(
-    matrix: CountMatrix, edges: Edges, rows: Sequence[int], form: Form, exponent: int
-) -> list[Group]:
-    """Return the values that were counted, sorted and divided by 2**exponent."""
-    found: list[Group] = []
-    for counts, total in zip(matrix.counts, rows, strict=True):
-        places = np.flatnonzero(counts[1:]) + 1
-        places = places[np.argsort(edges.values[places], kind="stable")]
-        values, lows, highs = edges.values[places], edges.lows[places], edges.highs[places]
-        is_exact = np.array_equal(lows, highs)
-        for each in (values,) if is_exact else (values, lows, highs):
-            np.ldexp(each, -exponent, out=each)
-        ends = (values, values) if is_exact else (lows, highs)
-        counted = Distribution(values, counts[places], *ends)
-        found.append(NumericGroup(total, form, exponent, counted))
-    return found

@@ -9,46 +9,35 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Callable, Generator, Mapping, Sequence
+import itertools
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 from outlying import sentences as say
+from outlying.derived.past import may_have_past
 from outlying.errors import OptionError, RowError, SourceError
 from outlying.options import Options
 from outlying.parallel import usable_workers
 from outlying.search import model
-from outlying.search.memory import MemoryPopulation
+from outlying.search.attributes import Attribute, attribute_of
+from outlying.search.evidence import Claims, claims
+from outlying.search.memory import MemoryPopulation, Prepared, knows_column
+from outlying.search.model import Model
 from outlying.search.population import Result, Searched, Searching
 from outlying.search.scoring import Progress
 from outlying.search.standing import Standing
-from outlying.stream.lookup import (
-    Lookup,
-    LookupPass,
-    Together,
-    UnreadTable,
-    fields_for,
-    with_found_rows,
-)
-from outlying.stream.profile import Profile, finish
-from outlying.stream.profile_pass import (
-    EvidencePass,
-    PastPass,
-    ProfilePass,
-    ProfileState,
-    fields_of,
-)
-from outlying.stream.score_pass import Ranked, ScorePass
-from outlying.stream.verify_pass import SampledTarget, VerifyRun, check_rows
-from outlying.table.columns import Column, Derivation, infinities_note
+from outlying.stream.judging import Ranked, ScorePass, numbering
+from outlying.stream.lookups import EvidencePass, Lookup, PastPass, Together, fields_for
+from outlying.stream.profile import Profile, ProfilePass, fields_of, finish
+from outlying.stream.verify import Answers, Question, Verification, VerifiedGroups, VerifyPass
+from outlying.table.columns import Column, infinities_note
 from outlying.table.selection import Selection, is_asked_for, not_empty
-from outlying.table.table import SkippedColumn, Table
+from outlying.table.table import Table
 from outlying.table.targets import ObjectCheck, RowRequest, Target, Targets
-from outlying.table.values import Form
 
 if TYPE_CHECKING:
-    from outlying.sources.columns import Field
     from outlying.sources.passes import Feeder
 
 #: Cells of all rows that are held to compare rows with their past.
@@ -57,6 +46,8 @@ _NEEDS_MEMORY = {
     "exact": (False, "exact=True searches all rows"),
     "paper": (None, 'preset="paper" visits all contexts'),
 }
+
+Object: TypeAlias = Mapping[str, Any]
 
 
 class StreamedPopulation:
@@ -94,69 +85,62 @@ class StreamedPopulation:
     def drawn(self) -> Table:
         """The rows that were drawn, typed by what all rows hold; all of a small table."""
         profile = self._profiled()
-        columns = tuple(column.first(profile.drawn) for column in profile.table.columns)
-        return dataclasses.replace(profile.table, columns=columns, rows=profile.drawn)
+        return profile.with_columns(_drawn(profile)).table
 
-    def _profiled(self, progress: Progress | None = None, workers: int | None = None) -> Profile:
-        if self._profile is None:
-            state = self.feeder.fold(self._plan, self._plan.columns, progress, workers)
-            self._keep(state, workers)
-        assert self._profile is not None  # noqa: S101 - just made
-        return self._profile
+    def _profiled(
+        self,
+        progress: Progress | None = None,
+        workers: int | None = None,
+        lookup: Lookup | None = None,
+    ) -> Profile:
+        """Return what the first pass found; where it is still to be made, it finds rows, too.
 
-    def _keep(self, state: ProfileState, workers: int | None) -> None:
-        """Keep what the first pass has found."""
-        profile = finish(self._plan, state, self.table).with_notes(self.feeder.notes)
+        The profile that is returned has these behind the rows that were drawn.
+        """
+        read, known = functools.partial(self._read, progress, workers), self._profile
+        if known is None:
+            works = Together([self._plan] if lookup is None else [self._plan, lookup.plan])
+            state, *found = read(works)
+            known = self._profile = self._kept(finish(self._plan, state, self.table), workers)
+        elif lookup is not None:
+            found = [read(lookup.plan)]
+        if lookup is None:
+            return known
+        check_rows(self.feeder.source, known.rows, found[0].rows, "when rows were looked for")
+        return lookup.finish(found[0], known)
+
+    def _read(self, progress: Progress | None, workers: int | None, work: Any) -> Any:
+        return self.feeder.fold(work, work.columns, progress, workers)
+
+    def _kept(self, profile: Profile, workers: int | None) -> Profile:
+        """Return what is kept of the first pass, and of those that it suggests."""
+        profile = profile.with_notes(self.feeder.notes)
         not_empty(profile.selection)
         if profile.rows < 2:
             raise SourceError(
                 f"{self.feeder.source} has {profile.rows} rows; a row is explained by comparing it "
                 "with others, so at least two are needed"
             )
-        if not profile.is_whole:
-            plan = EvidencePass.of(profile, self.options)
-            seen = plan.start()
-            if plan.columns:
-                seen = self.feeder.fold(plan, plan.columns, None, workers)
-            profile = plan.finish(seen, profile)
-            not_empty(profile.selection)
-            profile = self._with_past(profile.with_relations(self.options), workers)
-        else:
+        if profile.is_whole:
             self._memory = MemoryPopulation(profile.table, self.options, is_of_stream=True)
-        self._profile = profile
+            return profile
+        evidence = EvidencePass.of(profile)
+        state = self._read(None, workers, evidence) if evidence.columns else evidence.start()
+        profile = evidence.finish(state, profile)
+        not_empty(profile.selection)
+        return self._with_past(profile.with_relations(), workers)
 
     def _with_past(self, profile: Profile, workers: int | None) -> Profile:
-        """Find what the past of rows says, where a panel is named and all rows can be held."""
-        names, options = {column.name for column in profile.used}, self.options
-        is_off = not options.derive or None in (options.entity, options.time)
-        if is_off or not options.panel or not names.issuperset(options.panel):
+        """Find what the past of rows says, where there may be a panel and all rows can be held."""
+        if not may_have_past(profile.used, self.options, profile.derivations):
             return profile
-        if profile.rows * len(names) > MOST_PAST:
+        if profile.rows * len(profile.used) > MOST_PAST:
             return profile.with_notes([say.NO_PAST_OF_STREAMS.format(count=f"{MOST_PAST:,}")])
+        names = {column.name for column in profile.used}
         plan = PastPass(tuple(field for field in profile.fields if field.name in names))
-        rows = self.feeder.fold(plan, plan.columns, None, workers)
+        rows = self._read(None, workers, plan)
         check_rows(self.feeder.source, profile.rows, sum(map(len, rows)), "when all were held")
-        return profile.with_past(plan, rows, self.options)
-
-    def _found(
-        self,
-        lookup: Lookup,
-        fields: tuple[Field, ...],
-        progress: Progress | None,
-        workers: int | None,
-    ) -> Profile:
-        """Find rows: in the first pass, or in one of their own where that has been made."""
-        plan = LookupPass.of(fields, lookup)
-        if self._profile is None:
-            both = Together([self._plan, plan])
-            columns = list(dict.fromkeys([*self._plan.columns, *plan.columns]))
-            first, state = self.feeder.fold(both, columns, progress, workers)
-            self._keep(first, workers)
-        else:
-            state = self.feeder.fold(plan, plan.columns, progress, workers)
-        profile = self._profiled()
-        check_rows(self.feeder.source, profile.rows, state.rows, "when rows were looked for")
-        return with_found_rows(profile, plan, state, lookup)
+        return profile.with_past(rows)
 
     # --- what is asked for ----------------------------------------------------------------------
 
@@ -164,44 +148,39 @@ class StreamedPopulation:
         self, asked: RowRequest, progress: Progress | None = None, workers: int | None = None
     ) -> Targets:
         """Find what is asked for, and check all of it."""
-        if asked.rows is not None:
-            raise RowError(
-                f"{self.table.source} is read as a stream, whose rows have no order and no "
-                "position; name the row by values that only it has: where={column: value}"
-            )
-        if asked.index is not None:
-            raise RowError(
-                f"{self.table.source} is read as a stream, whose rows have no index; name the row "
-                "by values that only it has: where={column: value}"
-            )
+        for given, what in ((asked.rows, "no order and no position"), (asked.index, "no index")):
+            if given is not None:
+                raise RowError(
+                    f"{self.table.source} is read as a stream, whose rows have {what}; name the "
+                    "row by values that only it has: where={column: value}"
+                )
         if asked.objects is not None:
             return self._new(asked, self._profiled(progress, workers))
         fields = fields_for(asked, self._fields, lambda: self._profiled(progress, workers).fields)
-        lookup = Lookup.of(asked, UnreadTable(fields, self.table.skipped))
-        home = self._found(lookup, fields, progress, workers)
+        lookup = Lookup.of(asked, fields, self.table.skipped)
+        home = self._profiled(progress, workers, lookup)
         count = home.table.rows - home.drawn
-        wheres = lookup.wheres * count if lookup.is_for_every else lookup.wheres
-        found = (self._row(home, place, where) for place, where in enumerate(wheres))
+        wheres = lookup.wheres * count if lookup.plan.is_for_every else lookup.wheres
+        return self._rows(home, wheres)
+
+    def _rows(self, home: Profile, wheres: Sequence[Object]) -> Targets:
+        """Return as targets the rows behind those that were drawn."""
+        found: list[Target] = []
+        for place, where in enumerate(wheres):
+            row, values = home.drawn + place, home.values(place)
+            key = home.key(values, where)
+            if self._memory is None:
+                found.append(SampledTarget(row=row, key=key, values=values, home=home))
+            else:
+                found.append(Target(row=_copy(home, row), key=key, values=values))
         return Targets(tuple(found), have_positions=False)
 
-    def _row(self, home: Profile, place: int, where: Mapping[str, Any]) -> Target:
-        row, values = home.drawn + place, home.values(place)
-        key = home.key(values, where)
-        if self._memory is not None:
-            return Target(row=_copy(home, row), key=key, values=values)
-        return SampledTarget(row=row, key=key, values=values, home=home)
-
     def _new(self, asked: RowRequest, profile: Profile) -> Targets:
-        objects = checked(profile, self.table, asked, self.options)
-        if self._memory is not None:
-            return Targets(tuple(Target(new=item) for item in objects), have_positions=False)
-        placed = (
-            SampledTarget(row=new.row, new=item, home=new.home, notes=new.notes)
-            for item, new in zip(
-                objects, placed_objects(profile, objects, self.options), strict=True
-            )
-        )
-        return Targets(tuple(placed), have_positions=False)
+        objects = _checked(profile, self.table, asked)
+        found: Iterable[Target] = (Target(new=item) for item in objects)
+        if self._memory is None:
+            found = _placed(profile, objects)
+        return Targets(tuple(found), have_positions=False)
 
     # --- the second pass ------------------------------------------------------------------------
 
@@ -231,15 +210,13 @@ class StreamedPopulation:
         standing = self.standing(workers, progress)
         prepared = self._run.prepared if self._memory is None else self._memory.prepared
         work = ScorePass(prepared.model(), profile, top)
-        state = self.feeder.fold(work, work.columns, progress, workers)
+        state = self._read(progress, workers, work)
         check_rows(self.feeder.source, profile.rows, state.rows, "when they were judged")
         return work.finish(state, profile, standing)
 
     def targets_of(self, ranked: Ranked, top: int) -> Targets:
         """Return the first rows by strength, to be explained."""
-        count = min(top, len(ranked.by_strength))
-        found = (self._row(ranked.home, place, {}) for place in range(count))
-        return Targets(tuple(found), have_positions=False)
+        return self._rows(ranked.home, [{}] * min(top, len(ranked.by_strength)))
 
     @functools.cached_property
     def _run(self) -> VerifyRun:
@@ -253,6 +230,10 @@ def _each(
         yield finish(answer())
 
 
+def _drawn(profile: Profile) -> tuple[Column, ...]:
+    return tuple(column.first(profile.drawn) for column in profile.table.columns)
+
+
 def _copy(profile: Profile, row: int) -> int:
     """Find a row that was looked for among those that were drawn."""
     places = np.arange(profile.drawn)
@@ -261,77 +242,165 @@ def _copy(profile: Profile, row: int) -> int:
     return int(places[0])
 
 
-Object: TypeAlias = Mapping[str, Any]
-View: TypeAlias = tuple[tuple[Form, ...], tuple[SkippedColumn, ...], tuple[Derivation, ...]]
+def check_rows(source: str, expected: int, rows: int, when: str) -> None:
+    """Refuse a table that has become another one between two passes."""
+    if rows != expected:
+        raise _changed(source, f"{expected:,} rows in the first pass, {rows:,} {when}")
 
 
-@dataclasses.dataclass(frozen=True, slots=True, eq=False)
-class NewObject:
-    """A new object: its row in the table of a profile, and notes on its values."""
+def _changed(source: str, how: str) -> SourceError:
+    return SourceError(
+        f"{source} has changed while it was read: {how}; try again when nobody writes"
+    )
 
-    row: int
+
+# --- new objects ---------------------------------------------------------------------------------
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class SampledTarget(Target):
+    """A target that is a row of a profile's table, behind the rows that were drawn."""
+
     home: Profile
-    notes: tuple[str, ...]
+    notes: tuple[str, ...] = ()
 
 
-def checked(profile: Profile, whole: Table, asked: RowRequest, options: Options) -> list[Object]:
+def _checked(profile: Profile, whole: Table, asked: RowRequest) -> list[Object]:
     """Check new objects against all columns; give what they hold in those that are compared."""
     compared = {column.name: column for column in profile.table.columns}
     columns = tuple(compared.get(column.name, column) for column in whole.columns)
-    unasked = {name for name in whole.names if not is_asked_for(name, options)}
-    fits = ObjectCheck(
-        dataclasses.replace(whole, columns=columns),
-        options,
-        unasked | profile.too_fine(options),
-    )
-    objects = asked.objects or ()
-    for place, item in enumerate(objects):
+    unasked = {name for name in whole.names if not is_asked_for(name, profile.options)}
+    table = dataclasses.replace(whole, columns=columns)
+    fits = ObjectCheck(table, profile.options, unasked | profile.too_fine())
+    for place, item in enumerate(asked.objects or ()):
         with asked.about(place):
             fits.check(item)
-    return [{name: value for name, value in item.items() if name in compared} for item in objects]
+    return [
+        {name: value for name, value in item.items() if name in compared}
+        for item in asked.objects or ()
+    ]
 
 
-def placed_objects(
-    profile: Profile, objects: Sequence[Object], options: Options
-) -> list[NewObject]:
-    """Put new objects behind the rows that were drawn, those together that see a table alike."""
-    empty = tuple(column.first(0) for column in profile.table.columns)
-    alone = [_finite(_joined(empty, item)) for item in objects]
-    views = [_view(profile, columns, options) for columns, _ in alone]
-    homes = {
-        view: _home(profile, view, [o for o, v in zip(objects, views, strict=True) if v == view])
-        for view in dict.fromkeys(views)
-    }
-    row_in = dict.fromkeys(homes, profile.drawn)
-    found = []
-    for view, (_, notes) in zip(views, alone, strict=True):
-        found.append(NewObject(row_in[view], homes[view], notes))
-        row_in[view] += 1
-    return found
+def _placed(profile: Profile, objects: Sequence[Object]) -> list[SampledTarget]:
+    """Put new objects behind the rows that were drawn, those together that see a table alike.
 
-
-def _joined(columns: Sequence[Column], item: Object) -> tuple[Column, ...]:
-    return tuple(column.with_value(item.get(column.name)) for column in columns)
-
-
-def _finite(columns: Sequence[Column]) -> tuple[tuple[Column, ...], tuple[str, ...]]:
-    """Count infinite values as missing, and say so; where they are refused there are none."""
-    kept = [column.without_infinities(as_missing=True) for column in columns]
-    notes = (infinities_note(column.name, count) for column, count in kept if count)
-    return tuple(column for column, _ in kept), tuple(notes)
-
-
-def _view(profile: Profile, columns: Sequence[Column], options: Options) -> View:
-    """Return how an object sees a table: forms, columns that take no part, derived ones."""
-    skipped = profile.left_out_with(columns, options)
-    forms = tuple(column.form for column in columns)
-    return forms, skipped, profile.derivations_with(columns, skipped, options)
-
-
-def _home(profile: Profile, view: View, objects: Sequence[Object]) -> Profile:
-    """Return the profile with objects behind the rows that were drawn."""
-    columns = tuple(column.first(profile.drawn) for column in profile.table.columns)
+    They do so if columns have the same forms, and the same ones take part.
+    """
+    empty, drawn = tuple(column.first(0) for column in profile.table.columns), _drawn(profile)
+    homes: dict[Any, Profile] = {}
+    places: list[tuple[Any, int, tuple[str, ...]]] = []
     for item in objects:
-        columns, _ = _finite(_joined(columns, item))
-    table = dataclasses.replace(profile.table, columns=columns, rows=profile.drawn + len(objects))
-    return dataclasses.replace(profile, table=table, skipped=view[1], derivations=view[2])
+        alone, notes = _with_object(empty, item)
+        left_out, derivations = profile.seen_by(alone)
+        view = tuple(column.form for column in alone), left_out, derivations
+        home = homes.get(view, profile.with_columns(drawn))
+        places.append((view, home.table.rows, notes))
+        home = home.with_columns(_with_object(home.table.columns, item)[0])
+        homes[view] = dataclasses.replace(home, skipped=left_out, derivations=derivations)
+    return [
+        SampledTarget(row=row, new=item, home=homes[view], notes=notes)
+        for item, (view, row, notes) in zip(objects, places, strict=True)
+    ]
+
+
+def _with_object(
+    columns: Sequence[Column], item: Object
+) -> tuple[tuple[Column, ...], tuple[str, ...]]:
+    """Return columns with one more row, and notes; infinite values are missing, or were refused."""
+    whole = (column.with_value(item.get(column.name)) for column in columns)
+    kept = [column.without_infinities(as_missing=True) for column in whole]
+    notes = tuple(infinities_note(column.name, count) for column, count in kept if count)
+    return tuple(column for column, _ in kept), notes
+
+
+# --- objects judged, and what is told of them counted in all rows --------------------------------
+
+
+class VerifyRun:
+    """The rows drawn from a table, and a feeder who reads all of its rows."""
+
+    def __init__(self, feeder: Feeder, profile: Profile, options: Options) -> None:
+        self.feeder, self.profile, self.options = feeder, profile, options
+        chosen = profile.known_selection
+        self.prepared = Prepared.of(profile.table, options, chosen, total=profile.rows)
+        self.numbers_in = numbering(self.prepared.attributes)
+
+    def model(self, threads: int = 1, progress: Progress | None = None) -> Model:
+        """Return what rows are judged by, made of the rows that were drawn and judged, once."""
+        self.prepared.evidence(threads, progress)
+        return self.prepared.model()
+
+    def searched(
+        self, targets: Sequence[SampledTarget], workers: int, progress: Progress | None
+    ) -> list[Callable[[], Searched]]:
+        """Judge objects, and ask all rows in one pass about what is told of them.
+
+        Return for each what makes its answer, in numbers of all rows.
+        """
+        self.model(workers, progress)
+        questions: dict[int, Question] = {}
+        for home in {id(item.home): item.home for item in targets}.values():
+            own = [item for item in targets if item.home is home]
+            questions |= zip(map(id, own), self._questions(home, own), strict=True)
+        ordered = [questions[id(item)] for item in targets]
+        work = VerifyPass.of(self.profile, ordered)
+        state = self.feeder.fold(work, work.columns, progress, work.affordable(workers))
+        check_rows(self.feeder.source, self.profile.rows, state.rows, "in the second")
+        answers = work.finish(state)
+        pairs = zip(targets, ordered, strict=True)
+        return [functools.partial(self._answer, *pair, answers) for pair in pairs]
+
+    def _questions(self, home: Profile, items: Sequence[SampledTarget]) -> list[Question]:
+        """Judge objects that see a table alike; return what is to be told of each."""
+        selection = home.selection
+        columns = sorted((*selection.columns, *selection.derived), key=lambda own: own.name)
+        attributes = tuple(map(attribute_of, columns))
+        known = [item for item in items if self._knows(item, attributes)]
+        found: dict[int, Claims] = {}
+        if known:
+            rows = np.array([item.row for item in known])
+            numbers = self.numbers_in([column.taken(rows) for column in columns])
+            found = dict(zip(map(id, known), claims(self.model().judged(numbers)), strict=True))
+        questions = []
+        for item in items:
+            judge, told, row = self.model(), found.get(id(item)), int(item.row or 0)
+            if told is None:  # a new object that brings other columns into play
+                alone = home.only(row)
+                own = Prepared.of(alone.table, self.options, alone.selection, has_new=True)
+                last = np.array([own.table.rows - 1])
+                judge, told = own.model(), claims(own.evidence_of(last))[0]
+            questions.append(Question(judge, attributes, row, told, item.new is not None))
+        return questions
+
+    def _knows(self, item: SampledTarget, new: Sequence[Attribute]) -> bool:
+        """Return whether the model of the rows drawn can judge an object.
+
+        It cannot where other columns take part, or where a new one is the first to lack a value.
+        """
+        own = self.prepared.attributes
+        return item.new is None or (
+            len(own) == len(new)
+            and all(map(knows_column, own, new, itertools.repeat(int(item.row or 0))))
+        )
+
+    def _answer(self, item: SampledTarget, question: Question, answers: Answers) -> Searched:
+        """Return what is told of an object, in numbers of all rows."""
+        profile, table = self.profile, item.home.table
+        exact = Verification(VerifiedGroups(question, answers, profile.rows))
+        if not exact.hold_object:
+            raise _changed(self.feeder.source, "a row of the first pass is not in the second")
+        return Searched(
+            row=None,
+            key=item.key,
+            values=table.values(question.row) if item.values is None else item.values,
+            table=profile.table,
+            rows=profile.rows,
+            selection=item.home.selection,
+            attributes=question.attributes,
+            standing=question.model.standing,
+            is_streamed=True,
+            is_new=question.is_new,
+            notes=(*profile.table.notes, *item.notes),
+            outcome=exact.outcome(),
+            exact=exact,
+        )

@@ -1,45 +1,50 @@
-"""What the first pass leaves behind: facts about all rows, and a table in memory of some."""
+"""The first pass: what a table holds, and a sample of its rows, which later passes are planned by.
+
+The sample is the one that `sampling.sample_rows` takes from the same table in memory, typed by the
+same rules. On it the ordinary search runs.
+"""
 
 from __future__ import annotations
 
 import dataclasses
-import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from outlying.derived.calendar import DATES, CalendarFacts
 from outlying.derived.choosing import Facts, chosen, joined, with_parts
 from outlying.derived.finding import find_relations, past_of
-from outlying.derived.keys import KeyFacts
-from outlying.derived.texts import TextFacts
 from outlying.errors import InfiniteValueError, NoRowsError
 from outlying.options import Options
-from outlying.parsing.reading import Reading
-from outlying.sources.arrow_arrays import arrow, of_numbers
-from outlying.sources.columns import Field
-from outlying.stream.bottom_k import estimated_count
-from outlying.stream.column_facts import (
+from outlying.search.model import MOST_ROWS
+from outlying.sources.arrow_arrays import arrow, form_of, plain_texts
+from outlying.sources.columns import Field, skipped, unique_names
+from outlying.sources.passes import Batch
+from outlying.stream.counting import (
     ColumnCounts,
     ColumnFacts,
+    Sketch,
+    facts_of,
+    taken,
     typed_by_all_rows,
 )
-from outlying.stream.profile_pass import PastPass, ProfilePass, ProfileState
-from outlying.table.columns import Column, Derivation, infinities_note
-from outlying.table.row_hash import systematic_sample
+from outlying.table.columns import Column, Derivation, Rows, infinities_note
+from outlying.table.row_hash import SKETCH_SIZE, salted_sums, splitmix64, systematic_sample
 from outlying.table.selection import (
+    MOST_ASKED,
     MOST_TEXTS,
     ColumnSummary,
     Copy,
     Selection,
+    check_width,
+    is_asked_for,
     is_too_fine,
-    row_numbers,
+    not_empty,
     skipped_column,
 )
-from outlying.table.table import SkippedColumn, SkipReason, Table
+from outlying.table.table import SkippedColumn, SkipReason, Table, is_part_name
 from outlying.table.targets import Key
-from outlying.table.values import Value
+from outlying.table.values import EXPECTS, Value
 
 if TYPE_CHECKING:
     import pyarrow
@@ -49,20 +54,140 @@ OTHER_LABEL = "\U0010ffff"
 _UNEVEN = 1.1  # distinct rows with so many more or fewer copies than all have are not typical
 
 
+# --- the pass ------------------------------------------------------------------------------------
+
+
+@dataclasses.dataclass(slots=True)
+class ProfileState:
+    """What was seen of some rows."""
+
+    counts: dict[str, ColumnCounts]
+    sketch: Sketch
+    rows: int = 0
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class ProfilePass:
+    """The plan of the first pass: how the compared columns are read, and how much is kept."""
+
+    options: Options
+    fields: tuple[Field, ...]  # in the order of the source
+    unread: tuple[SkippedColumn, ...]
+    sketch_size: int
+    sample_size: int
+    knows_types: bool = True  # whether the table holds anything but texts
+
+    @classmethod
+    def of(
+        cls,
+        options: Options,
+        fields: Sequence[Field],
+        unread: Sequence[SkippedColumn],
+        most: int = MOST_ROWS,
+    ) -> ProfilePass:
+        """Plan by how columns are read, by those that cannot be, and by how many rows to draw."""
+        table = Table(tuple(field.empty() for field in fields), 0, "", tuple(unread))
+        known = {column.name for column in unread}
+        for name in options.named:
+            if name not in known and not is_part_name(name, table.names):
+                table.column(name)  # or there is none
+        compared = tuple(field for field in fields if field.is_compared)
+        knows_types = any(field.form != "text" for field in fields)
+        size = max(SKETCH_SIZE, most)
+        plan = cls(options, compared, tuple(unread), size, most, knows_types=knows_types)
+        if not compared:
+            not_empty(Selection((), plan.unusable))
+        return plan
+
+    @property
+    def columns(self) -> list[str]:
+        """The columns to be read."""
+        return [field.name for field in self.fields]
+
+    @property
+    def unusable(self) -> tuple[SkippedColumn, ...]:
+        """The columns that would be compared if they could be read."""
+        return tuple(column for column in self.unread if is_asked_for(column.name, self.options))
+
+    def start(self) -> ProfileState:
+        """Return the state of no rows."""
+        counts = {f.name: ColumnCounts.of(f, knows_types=self.knows_types) for f in self.fields}
+        return ProfileState(counts, Sketch(self.sketch_size))
+
+    def add(self, state: ProfileState, batch: Batch) -> ProfileState:
+        """Take in a batch of rows."""
+        if not batch.num_rows:
+            return state
+        arrays = takeable(batch, self.fields)
+        cells = [state.counts[f.name].add(f, arrays[f.name]) for f in self.fields]
+        state.rows += batch.num_rows
+        hashes = splitmix64(salted_sums(cells, batch.num_rows))
+        state.sketch.add(hashes, lambda places: copied(self.fields, arrays, places))
+        return state
+
+    def merge(self, state: ProfileState, other: ProfileState) -> ProfileState:
+        """Put what was seen of two parts of the table together."""
+        state.rows += other.rows
+        for name, counts in other.counts.items():
+            state.counts[name].merge(counts)
+        state.sketch.merge(other.sketch)
+        return state
+
+
+def fields_of(
+    source: str, schema: pyarrow.Schema, options: Options
+) -> tuple[list[Field], list[SkippedColumn]]:
+    """Return how each column is read, or why not."""
+    wanted = dict(options.types)
+    fields, unusable = [], []
+    for name, kind in zip(unique_names(source, schema.names), schema.types, strict=True):
+        form = form_of(kind)
+        if form in EXPECTS:
+            fields.append(Field(name, form, wanted.get(name), is_asked_for(name, options)))
+        else:
+            unusable.append(skipped(name, form))
+    check_width(sum(field.is_compared for field in fields), MOST_ASKED)
+    return fields, unusable
+
+
+def takeable(batch: Batch, fields: Iterable[Field]) -> dict[str, Any]:
+    """Return arrays from which single cells can be taken; the library cannot do so from views."""
+    pa = arrow()
+    arrays = {field.name: batch.column(field.name) for field in fields}
+    return {
+        name: array.cast(pa.large_string()) if pa.types.is_string_view(array.type) else array
+        for name, array in arrays.items()
+    }
+
+
+def copied(fields: Sequence[Field], arrays: Mapping[str, Any], places: Rows) -> pyarrow.Table:
+    """Copy some rows; texts of all kinds become plain ones."""
+    found = taken(arrow().table({field.name: arrays[field.name] for field in fields}), places)
+    columns = [
+        plain_texts(column) if field.form == "text" else column
+        for field, column in zip(fields, found.columns, strict=True)
+    ]
+    return arrow().table(columns, names=found.column_names)
+
+
+# --- the profile ---------------------------------------------------------------------------------
+
+
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class Profile:
     """What a table holds, and some of its rows in memory."""
 
+    options: Options
     table: Table  # the rows drawn, then those that were looked for, in the order of the wheres
     rows: int  # of the whole table
     drawn: int
     fields: tuple[Field, ...]  # how the columns of the table are read in another pass
     facts: Mapping[str, ColumnFacts]
+    part_facts: Mapping[str, Facts]
     skipped: tuple[SkippedColumn, ...]
     sample: pyarrow.Table  # the rows drawn, as they were read
     other_values: tuple[Mapping[str, Value], ...] = ()  # what rows looked for hold in other columns
     copies: tuple[Copy, ...] = ()  # columns that say nothing beside others
-    part_facts: Mapping[str, Facts] = dataclasses.field(default_factory=dict)
     derivations: tuple[Derivation, ...] = ()
 
     @property
@@ -70,71 +195,37 @@ class Profile:
         """Whether no row was left out."""
         return self.drawn == self.rows
 
-    def with_rows(self, found: pyarrow.Table, others: Sequence[Field]) -> Profile:
-        """Put rows that were looked for behind those drawn; they may hold other columns, too."""
-        columns = _columns(self.fields, [self.sample, found])
-        table = dataclasses.replace(self.table, columns=columns, rows=self.drawn + len(found))
-        return dataclasses.replace(self, table=table, other_values=tuple(values_of(others, found)))
+    def with_columns(self, columns: tuple[Column, ...]) -> Profile:
+        """Return the profile with other rows in memory."""
+        table = dataclasses.replace(self.table, columns=columns, rows=len(columns[0]))
+        return dataclasses.replace(self, table=table)
 
     def only(self, row: int) -> Profile:
         """Return the rows drawn with only one of those behind them."""
         rows = np.append(np.arange(self.drawn), row)
-        columns = tuple(column.taken(rows) for column in self.table.columns)
-        table = dataclasses.replace(self.table, columns=columns, rows=len(rows))
-        return dataclasses.replace(self, table=table)
+        return self.with_columns(tuple(column.taken(rows) for column in self.table.columns))
+
+    def with_rows(self, found: pyarrow.Table, others: Sequence[Field]) -> Profile:
+        """Put rows that were looked for behind those drawn; they may hold other columns, too."""
+        whole = self.with_columns(_columns(self.fields, [self.sample, found]))
+        return dataclasses.replace(whole, other_values=tuple(values_of(others, found)))
 
     def with_notes(self, notes: Iterable[str]) -> Profile:
         """Put notes before those on the table."""
         table = dataclasses.replace(self.table, notes=(*notes, *self.table.notes))
         return dataclasses.replace(self, table=table)
 
-    def without_evidence(self, counting: Iterable[str], copies: Sequence[Copy]) -> Profile:
-        """Leave out columns that count rows, and copies of others."""
-        skipped = (*map(row_numbers, counting), *(copy.skipped() for copy in copies))
-        names = {item.name for item in skipped}
-        return dataclasses.replace(
-            self,
-            skipped=(*self.skipped, *skipped),
-            copies=(*self.copies, *copies),
-            derivations=tuple(item for item in self.derivations if item.parent not in names),
-        )
-
-    def with_relations(self, options: Options) -> Profile:
+    def with_relations(self) -> Profile:
         """Add the relations between columns that take part, as the rows drawn show them."""
-        rows = np.arange(self.drawn)
-        found = find_relations(self.selection.columns, self.table.names, options, rows)
+        names, rows = self.table.names, np.arange(self.drawn)
+        found = find_relations(self.selection.columns, names, self.options, rows)
         return dataclasses.replace(self, derivations=(*self.derivations, *found))
 
-    def with_past(self, plan: PastPass, rows: Sequence[pyarrow.Table], options: Options) -> Profile:
-        """Add what the past of rows says of them, given all of them."""
-        columns = _columns(plan.fields, rows)
-        found = past_of(columns, self.table.names, options, self.derivations)
+    def with_past(self, rows: Sequence[pyarrow.Table]) -> Profile:
+        """Add what the past of rows says of them, given all rows of the columns that take part."""
+        columns = _columns([f for f in self.fields if f.name in rows[0].column_names], rows)
+        found = past_of(columns, self.table.names, self.options, self.derivations)
         return dataclasses.replace(self, derivations=(*self.derivations, *found))
-
-    def derived(self, derivation: Derivation) -> Column:
-        """Compute a derived column of the rows in memory."""
-        return derivation.column({item.name: item for item in self.table.columns})
-
-    def derivations_with(
-        self, new: Sequence[Column], skipped: tuple[SkippedColumn, ...], options: Options
-    ) -> tuple[Derivation, ...]:
-        """Return what is derived once there is one more row, given as columns of it."""
-        facts = {
-            column.name: joined(self.part_facts[column.name], column)
-            for column in new
-            if column.name in self.part_facts
-        }
-        unused = {item.name for item in skipped}
-        relations = (
-            item
-            for item in self.derivations
-            if item.given and unused.isdisjoint((item.parent, *item.given))
-        )
-        return (*_derivations(new, skipped, facts, options), *relations)
-
-    def ends(self, name: str) -> tuple[float, float]:
-        """Return the least and the greatest number of a column."""
-        return float(self.facts[name].low), float(self.facts[name].high)
 
     def values(self, place: int) -> dict[str, Value]:
         """Return all that is known of a row that was looked for, by its place among these."""
@@ -147,39 +238,58 @@ class Profile:
         identifiers = [item.name for item in self.skipped if item.why in naming]
         return tuple((name, values[name]) for name in dict.fromkeys((*where, *identifiers)))
 
-    def too_fine(self, options: Options) -> set[str]:
+    def too_fine(self) -> set[str]:
         """Name the columns that name rows rather than group them."""
-        declared = options.declared
+        declared = self.options.declared
         return {
-            column.name
-            for column in self.table.columns
+            own.name
+            for own in self.table.columns
             if is_too_fine(
-                _summary(column, self.facts[column.name], self.rows),
-                is_declared=column.name in declared,
+                _summary(own, self.facts[own.name], self.rows), is_declared=own.name in declared
             )
         }
 
-    def left_out_with(self, new: Sequence[Column], options: Options) -> tuple[SkippedColumn, ...]:
-        """Return which columns take no part once there is one more row, given as columns of it."""
+    def seen_by(
+        self, new: Sequence[Column]
+    ) -> tuple[tuple[SkippedColumn, ...], tuple[Derivation, ...]]:
+        """Return which columns are left out, and what is derived, once there is one more row.
+
+        It is given as columns of its own.
+        """
         known = {column.name: column for column in self.table.columns}
+        own = {column.name: column for column in new}
         unread = [item for item in self.skipped if item.name not in known]
         facts = {
-            column.name: self.facts[column.name].joined(column, _labels(known[column.name]))
-            for column in new
+            name: self.facts[name].joined(item, _labels(known[name])) for name, item in own.items()
         }
-        own = {column.name: column for column in new}
-        counting = [item for item in self.skipped if item.why is SkipReason.ROW_NUMBER]
+        counting = {item.name: item for item in self.skipped if item.why is SkipReason.ROW_NUMBER}
         copies = (copy.skipped() for copy in self.copies if _still_holds(copy, known, own))
-        left_out = _left_out(options, self.rows + 1, self.table.columns, facts)
-        named = {item.name for item in counting}
-        others = (item for item in left_out if item.name not in named)
-        return (*unread, *others, *counting, *copies)
+        others = _left_out(self.options, self.rows + 1, self.table.columns, facts)
+        others = (item for item in others if item.name not in counting)
+        left_out = (*unread, *others, *counting.values(), *copies)
+        parts = {
+            name: joined(found, own[name]) for name, found in self.part_facts.items() if name in own
+        }
+        unused = {item.name for item in left_out}
+        relations = [
+            item
+            for item in self.derivations
+            if item.given and unused.isdisjoint((item.parent, *item.given))
+        ]
+        return left_out, (*_derivations(new, left_out, parts, self.options), *relations)
+
+    @property
+    def used(self) -> tuple[Column, ...]:
+        """The columns that take part, be it by what is derived from them."""
+        unused = {column.name for column in self.skipped}
+        return tuple(column for column in self.table.columns if column.name not in unused)
 
     @property
     def selection(self) -> Selection:
         """The columns that take part, chosen by what all rows hold; there may be none."""
-        whole = Selection(self.used, self.skipped)
-        return with_parts(whole, tuple(map(self.derived, self.derivations)))
+        columns = {column.name: column for column in self.table.columns}
+        derived = tuple(item.column(columns) for item in self.derivations)
+        return with_parts(Selection(self.used, self.skipped), derived)
 
     @property
     def known_selection(self) -> Selection:
@@ -197,97 +307,54 @@ class Profile:
         other = not any(column.labels) if column.form == "boolean" else OTHER_LABEL
         return dataclasses.replace(column, labels=(*column.labels, other))
 
-    @property
-    def used(self) -> tuple[Column, ...]:
-        """The columns that take part, be it by what is derived from them."""
-        unused = {column.name for column in self.skipped}
-        return tuple(column for column in self.table.columns if column.name not in unused)
-
 
 def finish(plan: ProfilePass, state: ProfileState, empty: Table) -> Profile:
     """Make a table in memory of what was kept, typed by what all rows hold.
 
     `empty` is the table without its rows.
     """
-    _refuse(plan, state, empty.source)
+    if state.rows == 0:
+        raise NoRowsError(f"{empty.source}: there are no rows, only column names")
+    for field in plan.fields:
+        if state.counts[field.name].infinite and plan.options.infinite == "error":
+            raise InfiniteValueError(field.name, None, "in some row")
     fields = tuple(typed_by_all_rows(f, state.counts[f.name], state.rows) for f in plan.fields)
     places = systematic_sample(state.sketch.hashes, state.sketch.copies, plan.sample_size)
-    sample = state.sketch.rows().take(of_numbers(places))
+    sample = taken(state.sketch.rows, places)
     columns = _columns(fields, [sample])
     notes = tuple(_notes(plan, state))
     table = dataclasses.replace(empty, columns=columns, rows=len(places), notes=notes)
-    facts = {field.name: _facts(field, state.counts[field.name], state.rows) for field in fields}
-    skipped = (*plan.unusable, *_left_out(plan.options, state.rows, columns, facts))
-    parts = {
-        field.name: found
-        for field in fields
-        if (found := _part_facts(field, state.counts[field.name], state.rows)) is not None
-    }
-    derivations = tuple(_derivations(columns, skipped, parts, plan.options))
-    return Profile(
-        table,
-        state.rows,
-        len(places),
-        fields,
-        facts,
-        skipped,
-        sample,
-        part_facts=parts,
-        derivations=derivations,
-    )
-
-
-def _part_facts(field: Field, counts: ColumnCounts, rows: int) -> Facts | None:
-    """Return what decides on the parts of a column, as all rows show its type."""
-    if counts.parts is None or field.are_labels_of_numbers:
-        return None
-    facts = counts.parts.facts(rows - counts.missing - counts.infinite)
-    return facts if field.written is None else _read_facts(field.written, facts)
-
-
-def _read_facts(reading: Reading, texts: Facts | None) -> Facts | None:
-    """Return the facts of what texts mean, which are all known unless they are very many."""
-    if not isinstance(texts, TextFacts) or not texts.is_whole:
-        return None
-    numbers = reading.numbers(list(texts.counts))
-    rows = np.array(list(texts.counts.values()), dtype=np.int64)
-    if reading.form in DATES:
-        return CalendarFacts.of(numbers, rows)
-    return KeyFacts.of(numbers, rows) if reading.form == "integer" else None
+    facts = {field.name: facts_of(field, state.counts[field.name], state.rows) for field in fields}
+    parts = {f.name: state.counts[f.name].part_facts(f, state.rows) for f in fields}
+    known = {name: found for name, found in parts.items() if found is not None}
+    left_out = (*plan.unusable, *_left_out(plan.options, state.rows, columns, facts))
+    derivations = tuple(_derivations(columns, left_out, known, plan.options))
+    drawn = len(places), fields, facts, known, left_out, sample
+    return Profile(plan.options, table, state.rows, *drawn, derivations=derivations)
 
 
 def _derivations(
     columns: Sequence[Column],
-    skipped: Iterable[SkippedColumn],
+    left_out: Sequence[SkippedColumn],
     facts: Mapping[str, Facts],
     options: Options,
 ) -> Iterator[Derivation]:
     """Return what is derived from columns, by the same rules as in memory."""
-    unused = {item.name: item for item in skipped}
+    unused = {item.name for item in left_out}
     used = tuple(column for column in columns if column.name not in unused)
-    selection = Selection(used, tuple(unused.values()))
-    return chosen(columns, selection, facts, options)
-
-
-def _refuse(plan: ProfilePass, state: ProfileState, source: str) -> None:
-    if state.rows == 0:
-        raise NoRowsError(f"{source}: there are no rows, only column names")
-    for field in plan.fields:
-        if state.counts[field.name].infinite and plan.options.infinite == "error":
-            raise InfiniteValueError(field.name, None, "in some row")
+    return chosen(columns, Selection(used, tuple(left_out)), facts, options)
 
 
 def _columns(fields: Sequence[Field], tables: Sequence[pyarrow.Table]) -> tuple[Column, ...]:
     names = [field.name for field in fields]
-    joined = arrow().concat_tables([table.select(names) for table in tables])
-    return tuple(_column(field, joined) for field in fields)
-
-
-def _column(field: Field, rows: pyarrow.Table) -> Column:
-    column = field.column(rows.column(field.name))
-    if column.is_numeric:
-        return column
-    return dataclasses.replace(column, are_of_numbers=field.are_labels_of_numbers)
+    rows = arrow().concat_tables([table.select(names) for table in tables])
+    columns = (field.column(rows.column(field.name)) for field in fields)
+    return tuple(
+        column
+        if column.is_numeric
+        else dataclasses.replace(column, are_of_numbers=field.are_labels_of_numbers)
+        for field, column in zip(fields, columns, strict=True)
+    )
 
 
 def values_of(fields: Sequence[Field], rows: pyarrow.Table) -> Iterator[dict[str, Value]]:
@@ -297,29 +364,15 @@ def values_of(fields: Sequence[Field], rows: pyarrow.Table) -> Iterator[dict[str
         yield {column.name: column.cell(row) for column in columns}
 
 
-def _facts(field: Field, counts: ColumnCounts, rows: int) -> ColumnFacts:
-    missing = counts.missing + counts.infinite
-    if field.written is not None:
-        decision = counts.decision()
-        if decision is None:
-            return ColumnFacts(missing, math.nan, math.nan, None, is_exact=True)
-        return ColumnFacts(missing + decision.missing, *decision.ends, None, is_exact=True)
-    if field.is_numeric:
-        ends, counts_rows = (float(counts.low), float(counts.high)), counts.counts_rows(rows)
-        return ColumnFacts(missing, *ends, None, is_exact=True, counts_rows=counts_rows)
-    seen = counts.distinct
-    return ColumnFacts(missing, math.nan, math.nan, seen.count, seen.is_exact)
-
-
 def _left_out(
     options: Options, rows: int, columns: Sequence[Column], facts: Mapping[str, ColumnFacts]
 ) -> Iterator[SkippedColumn]:
     """Leave out columns by the same rules and in the same words as in memory."""
-    declared = options.declared
     for column in columns:
-        summary = _summary(column, facts[column.name], rows)
-        is_declared = column.name in declared
-        skip = skipped_column(column.name, summary, is_declared=is_declared, is_streamed=True)
+        summary, is_declared = _summary(column, facts[column.name], rows), options.declared
+        skip = skipped_column(
+            column.name, summary, is_declared=column.name in is_declared, is_streamed=True
+        )
         if skip is not None:
             yield skip
 
@@ -342,44 +395,29 @@ def _summary(column: Column, facts: ColumnFacts, rows: int) -> ColumnSummary:
 
 
 def _notes(plan: ProfilePass, state: ProfileState) -> Iterator[str]:
-    for field in plan.fields:
-        counts = state.counts[field.name]
-        if field.form == "integer" and counts.are_keys(state.rows):
+    counts = [(field, state.counts[field.name]) for field in plan.fields]
+    for field, own in counts:
+        if field.form == "integer" and own.are_keys(state.rows):
             yield f"column {field.name!r}: whole numbers beyond 2**53 read as categories"
-    if plan.options.derive:
-        for field in plan.fields:
-            parts = state.counts[field.name].parts
-            if parts is not None and parts.are_many_keys and field.form == "integer":
-                yield _not_counted(field.name, "whether a value occurs twice")
-            elif parts is not None and parts.texts is not None and not parts.texts.has_room:
-                yield _not_counted(field.name, "misspellings, parts of dates and what occurs twice")
-    for field in plan.fields:
-        decision = state.counts[field.name].decision()
+    for field, own in counts:
+        if plan.options.derive and field.form == "text" and not own.labels.is_whole:
+            yield (
+                f"column {field.name!r}: more than {MOST_TEXTS:,} distinct values, too many to "
+                "tell misspellings, parts of dates and what occurs twice where the table is "
+                "streamed"
+            )
+    for field, own in counts:
+        decision = own.decision()
         if decision is not None:
             yield f"column {field.name!r} {decision.note}"
-    for field in plan.fields:
-        if state.counts[field.name].infinite:
-            yield infinities_note(field.name, state.counts[field.name].infinite)
-    hashes = state.sketch.hashes
-    if _is_uneven(state):
+    for field, own in counts:
+        if own.infinite:
+            yield infinities_note(field.name, own.infinite)
+    sketch = state.sketch
+    share = int(sketch.copies.sum()) / len(sketch.hashes) * sketch.distinct / state.rows
+    if not sketch.is_whole and not 1 / _UNEVEN < share < _UNEVEN:
         yield (
             f"some rows are repeated very often, others are not; the sample is drawn from "
-            f"{len(hashes):,} of about {estimated_count(hashes):,} distinct rows, and may hold too "
+            f"{len(sketch.hashes):,} of about {sketch.distinct:,} distinct rows, and may hold too "
             "many or too few copies"
         )
-
-
-def _not_counted(name: str, what: str) -> str:
-    return (
-        f"column {name!r}: more than {MOST_TEXTS:,} distinct values, too many to tell {what} "
-        "where the table is streamed"
-    )
-
-
-def _is_uneven(state: ProfileState) -> bool:
-    """Return whether the rows in the sketch have far more or fewer copies than all have."""
-    kept = int(state.sketch.copies.sum())
-    if kept == state.rows:
-        return False
-    share = (kept / len(state.sketch.hashes)) / (state.rows / estimated_count(state.sketch.hashes))
-    return not 1 / _UNEVEN < share < _UNEVEN

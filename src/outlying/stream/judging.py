@@ -1,7 +1,7 @@
-"""The score pass: every row of a stream judged by the model, and the strongest kept.
+"""Rows of batches as a model judges them, and the score pass: all of them judged, the first kept.
 
-The rows that were drawn tell how strong these are at least: rows that cannot be so strong are not
-looked at more closely, the others wait until there are enough of them to be judged at once.
+The rows that were drawn tell how strong the first are at least: rows that cannot be so strong are
+not looked at more closely, the others wait until there are enough of them to be judged at once.
 Neither the order of rows nor how they come in batches decides anything: rows that are equally
 strong are told apart by their hashes.
 """
@@ -10,24 +10,32 @@ from __future__ import annotations
 
 import copy
 import dataclasses
-from collections.abc import Mapping
+import functools
+import itertools
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from outlying.search.attributes import Attribute, NumericAttribute
 from outlying.search.bounds import StrengthBounds
 from outlying.search.cells import Numbers
 from outlying.search.evidence import Evidence
 from outlying.search.model import BATCH, Model
 from outlying.search.standing import Standing
-from outlying.sources.arrow_arrays import of_numbers
+from outlying.sources import columns as source_columns
+from outlying.sources.columns import Field
 from outlying.sources.passes import Batch
-from outlying.stream.bottom_k import joined_rows
-from outlying.stream.column_facts import hashes_of_rows
-from outlying.stream.planning import ColumnReader, columns_in, numbering
-from outlying.stream.profile import Profile, values_of
-from outlying.stream.profile_pass import copied, takeable
-from outlying.table.columns import Floats, Rows
+from outlying.stream.counting import hashes_of_rows, joined_rows, taken
+from outlying.stream.profile import OTHER_LABEL, Profile, copied, takeable, values_of
+from outlying.table.columns import (
+    CategoricalColumn,
+    Column,
+    Derivation,
+    Floats,
+    NumericColumn,
+    Rows,
+)
 from outlying.table.row_hash import Hashes
 from outlying.table.targets import Key
 from outlying.table.values import Value
@@ -39,6 +47,106 @@ if TYPE_CHECKING:
 _DECIMALS = 9
 #: So many rows are looked up at once.
 _SLICE = 4 * BATCH
+_MOST = 1e100  # a value, however far off: products of it stay finite
+
+
+# --- columns of batches --------------------------------------------------------------------------
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class ColumnReader:
+    """How a column is read, be it one that is derived from columns of the table."""
+
+    field: Field
+    derivation: Derivation | None = None  # of a derived column, whose parent the field reads
+    given: tuple[Field, ...] = ()  # the other columns that it needs
+
+    @classmethod
+    def of(cls, column: Column, fields: Mapping[str, Field]) -> ColumnReader:
+        """Return how a column of a model is read, given how those of the table are."""
+        derivation = column.origin
+        if derivation is None:
+            return cls(fields[column.name])
+        given = tuple(fields[name] for name in derivation.given)
+        return cls(fields[derivation.parent], derivation, given)
+
+    @property
+    def key(self) -> str:
+        """What questions know the column by."""
+        return self.field.name if self.derivation is None else self.derivation.key
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The columns of the table that are read for it."""
+        return (self.field.name, *(field.name for field in self.given))
+
+
+def columns_in(batch: Batch, readers: Iterable[ColumnReader]) -> list[Column]:
+    """Return columns of a batch; those that several are derived from are read once.
+
+    The labels of categories are not sorted.
+    """
+    known: dict[tuple[str, bool], Column] = {}
+
+    def column(field: Field, *, has_texts: bool) -> Column:
+        key = field.name, has_texts and field.written is not None
+        if key not in known:
+            array = batch.column(field.name)
+            known[key] = field.column(array) if key[1] else _plain(field, array)
+        return known[key]
+
+    found = []
+    for reader in readers:
+        if reader.derivation is None:
+            found.append(column(reader.field, has_texts=False))
+        else:
+            read = [column(field, has_texts=True) for field in (reader.field, *reader.given)]
+            found.append(reader.derivation.column({own.name: own for own in read}))
+    return found
+
+
+def _plain(field: Field, array: Any) -> Column:
+    cells = field.read(array)
+    if isinstance(cells, source_columns.Numbers):
+        return NumericColumn(field.name, field.read_as, cells.values)
+    labels: Any = tuple(cells.labels)
+    return CategoricalColumn(field.name, field.read_as, cells.codes, labels)
+
+
+def numbering(attributes: Sequence[Attribute]) -> Callable[[Sequence[Column]], list[Numbers]]:
+    """Return what numbers the cells of rows, given the column of each attribute of a model.
+
+    The model need not have seen these rows.
+    """
+    known: list[dict[Any, int]] = [
+        {}
+        if isinstance(item, NumericAttribute)
+        else {label: code for code, label in enumerate(item.categories)}
+        for item in attributes
+    ]
+    return functools.partial(_numbered, attributes, known)
+
+
+def _numbered(
+    attributes: Sequence[Attribute], known: Sequence[dict[Any, int]], columns: Sequence[Column]
+) -> list[Numbers]:
+    return [_numbers(*own) for own in zip(attributes, columns, known, strict=True)]
+
+
+def _numbers(attribute: Attribute, column: Column, known: Mapping[Any, int]) -> Numbers:
+    if column.is_numeric:
+        assert isinstance(attribute, NumericAttribute)  # noqa: S101 - of the same column
+        factor, exponent = attribute.factor, attribute.exponent
+        values = column.values
+        values = np.ldexp(values, -exponent) if factor is None else values * factor
+        return np.clip(values, -_MOST, _MOST) + 0.0  # there is one zero
+    other = known.get(OTHER_LABEL, len(known))
+    found = map(known.get, column.labels, itertools.repeat(other))
+    codes = np.fromiter(itertools.chain(found, (-1,)), np.int32, len(column.labels) + 1)
+    return codes.take(column.codes, mode="wrap")
+
+
+# --- the score pass ------------------------------------------------------------------------------
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
@@ -74,10 +182,10 @@ class Ranked:
         return max(round(self.rows * drawn / len(ordered)) - self.exceptional, 0)
 
 
-def scores_of(evidence: Evidence) -> tuple[Floats, Floats]:
+def _scores(evidence: Evidence) -> Floats:
     """Return of each row its strength, and how much counts against all of it together."""
     strengths = np.maximum(evidence.strongest, 0.0)
-    return strengths.round(_DECIMALS), evidence.combination.round(_DECIMALS)
+    return np.stack([strengths, evidence.combination]).round(_DECIMALS)
 
 
 @dataclasses.dataclass(slots=True, eq=False)
@@ -112,7 +220,7 @@ class TopRows:
         joined, tables = np.concatenate(known), [t for t in (self.table, table) if t is not None]
         order = np.lexsort((joined, -both[1], -both[0]))[: self.most]
         self.scores, self.hashes = both[:, order], joined[order]
-        self.table = joined_rows(tables).take(of_numbers(order))
+        self.table = taken(joined_rows(tables), order)
 
 
 @dataclasses.dataclass(slots=True, eq=False)
@@ -140,7 +248,7 @@ class ScorePass:
         self._plain = [dataclasses.replace(field, written=None) for field in profile.fields]
         known = {field.name: field for field in profile.fields}
         self.readers = [ColumnReader.of(own.column, known) for own in model.attributes]
-        self.drawn = np.stack(scores_of(model.evidence))
+        self.drawn = _scores(model.evidence)
         self.line = round(model.standing.exceptional, _DECIMALS)  # as scores are
         least = [_at_least(own, most) for own in self.drawn]
         self.model = copy.copy(model)
@@ -173,18 +281,16 @@ class ScorePass:
     def add(self, state: ScoreState, batch: Batch) -> ScoreState:
         """Take in a batch of rows."""
         for start in range(0, batch.num_rows, _SLICE):
-            self._add(state, batch.slice(start, _SLICE))
+            some = batch.slice(start, _SLICE)
+            numbers = self._numbers_in(columns_in(some, self.readers))
+            state.rows += some.num_rows
+            strength = min(self.line, state.by_strength.least)
+            places = self.bounds.candidates(numbers, strength, state.by_combination.least)
+            if len(places):
+                table = copied(self.fields, takeable(some, self.fields), places)
+                state.waiting.append(([own[places] for own in numbers], table))
+                self._judge(state, BATCH)
         return state
-
-    def _add(self, state: ScoreState, batch: Batch) -> None:
-        numbers = self._numbers_in(columns_in(batch, self.readers))
-        state.rows += batch.num_rows
-        strength = min(self.line, state.by_strength.least)
-        places = self.bounds.candidates(numbers, strength, state.by_combination.least)
-        if len(places):
-            table = copied(self.fields, takeable(batch, self.fields), places)
-            state.waiting.append(([own[places] for own in numbers], table))
-            self._judge(state, BATCH)
 
     def _judge(self, state: ScoreState, least: int) -> None:
         """Judge the rows that wait, if they are so many."""
@@ -194,12 +300,12 @@ class ScorePass:
         numbers = [np.concatenate(own) for own in parts]
         table = joined_rows([own for _, own in state.waiting])
         state.waiting.clear()
-        scores = np.stack(scores_of(self.model.judged(numbers)))
+        scores = _scores(self.model.judged(numbers))
         state.exceptional += int(np.count_nonzero(scores[0] >= self.line))
         for top, order in state.tops:
             places = top.candidates(scores[order])
             if len(places):
-                kept = table.take(of_numbers(places))
+                kept = taken(table, places)
                 top.add(scores[order][:, places], hashes_of_rows(self._plain, kept), kept)
 
     def merge(self, state: ScoreState, other: ScoreState) -> ScoreState:
@@ -215,20 +321,14 @@ class ScorePass:
     def finish(self, state: ScoreState, profile: Profile, standing: Standing) -> Ranked:
         """Return what was found, with what the first rows hold."""
         self._judge(state, 1)
-        return Ranked(
-            by_strength=self._ranked(state.by_strength, profile, [0, 1]),
-            by_combination=self._ranked(state.by_combination, profile, [1, 0]),
-            rows=state.rows,
-            exceptional=state.exceptional,
-            standing=standing,
-            combinations=self.drawn[1],
-            home=profile.with_rows(state.by_strength.table, []),
-        )
+        first, second = (self._ranked(top, profile, order) for top, order in state.tops)
+        home = profile.with_rows(state.by_strength.table, [])
+        counts = state.rows, state.exceptional
+        return Ranked(first, second, *counts, standing, self.drawn[1], home)
 
     def _ranked(self, top: TopRows, profile: Profile, order: list[int]) -> RankedRows:
         values = tuple(values_of(self.fields, top.table))
-        strengths, combinations = top.scores[order]
-        return RankedRows(values, tuple(map(profile.key, values)), strengths, combinations)
+        return RankedRows(values, tuple(map(profile.key, values)), *top.scores[order])
 
 
 def _at_least(scores: Floats, most: int) -> float:

@@ -1,11 +1,16 @@
-"""What is counted of one column in all rows, and what follows from it for the column."""
+"""What the first pass keeps of all rows: bottom-k sketches, and counts of each column.
+
+Bottom-k sketches (k minimum values) hold, of very many things, those with the least hashes. They
+are a uniform sample of the distinct things, and the same in whatever order these come; from the
+greatest hash that is kept follows how many distinct ones there are (Bar-Yossef et al. 2002).
+"""
 
 from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
@@ -18,8 +23,7 @@ from outlying.parsing.reading import Reading, Tally, declared_kind
 from outlying.sources import arrow_arrays as arrays
 from outlying.sources.arrow_arrays import Array, Coded, arrow, whole
 from outlying.sources.columns import Field, Numbers
-from outlying.stream.bottom_k import DistinctCounter, RowSketch, estimated_count
-from outlying.table.columns import Column, Floats
+from outlying.table.columns import Column, Floats, Rows
 from outlying.table.row_hash import (
     MISSING_HASH,
     Cells,
@@ -36,14 +40,124 @@ from outlying.table.values import LARGEST_EXACT_INTEGER, TRAILING_ZERO, are_keys
 if TYPE_CHECKING:
     import pyarrow
 
+_RANGE = 2.0**64  # of hashes
 #: More keys than this are not counted; nor are numbers of which more than this occur twice.
 MOST_KEYS = MOST_TEXTS
 _MOST_TWICE = MOST_REPEATED * MOST_KEYS
 #: In more rows there are more keys, or more of them occur twice.
 _MOST_KEY_ROWS = MOST_KEYS / (1 - MOST_ODD)
-
-
 _CHUNK = 1 << 20  # numbers that are hashed at a time
+
+Taken: TypeAlias = Callable[[Rows], "pyarrow.Table"]
+
+
+class Sketch:
+    """The distinct things with the least hashes, how many copies each has, and one row of each.
+
+    Of those that are kept in the end, none was ever left out: the numbers of copies are exact.
+    Things that come are put in order many at a time, which a large sketch would spend its time on.
+    """
+
+    def __init__(self, most: int) -> None:
+        """Take how many distinct things are kept."""
+        self.most = most
+        self._hashes: Hashes = np.zeros(0, dtype=np.uint64)
+        self._copies: Rows = np.zeros(0, dtype=np.int64)
+        self._rows: pyarrow.Table | None = None
+        self._waiting: list[tuple[Hashes, Rows, pyarrow.Table | None]] = []
+
+    @property
+    def hashes(self) -> Hashes:
+        """The least hashes, ascending."""
+        self._settle()
+        return self._hashes
+
+    @property
+    def copies(self) -> Rows:
+        """How many rows have each of them."""
+        self._settle()
+        return self._copies
+
+    @property
+    def rows(self) -> pyarrow.Table:
+        """The rows that were given with them; there must be one."""
+        self._settle()
+        return self._rows
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether all distinct things that were seen are kept, and another would be."""
+        return len(self.hashes) < self.most
+
+    @property
+    def distinct(self) -> int:
+        """How many distinct things there are: counted as long as they are few, or estimated."""
+        if self.is_whole:
+            return len(self.hashes)
+        return round((len(self.hashes) - 1) * _RANGE / (float(self.hashes[-1]) + 1))
+
+    def add(self, hashes: Hashes, rows: Taken | None = None, copies: Rows | None = None) -> None:
+        """Take in things, be it several times, with the copies of each, one by default.
+
+        `rows` returns those at some places, where they are new.
+        """
+        is_full = len(self._hashes) == self.most
+        near = np.flatnonzero(hashes <= self._hashes[-1]) if is_full else np.arange(len(hashes))
+        distinct, first, places = np.unique(hashes[near], return_index=True, return_inverse=True)
+        weights = None if copies is None else copies[near]
+        totals = np.bincount(places, weights, minlength=len(distinct)).astype(np.int64)
+        self._take_in(distinct, totals, rows and (lambda new: rows(near[first[new]])))
+
+    def merge(self, other: Sketch) -> None:
+        """Take in the sketch of another part of the table."""
+        kept = None if other.rows is None else other.rows
+        self._take_in(other.hashes, other.copies, kept and (lambda new: taken(kept, new)))
+
+    def _take_in(self, hashes: Hashes, copies: Rows, rows: Taken | None) -> None:
+        """Take in distinct hashes in ascending order; `rows` returns those at places here."""
+        places = np.searchsorted(self._hashes, hashes)
+        is_new = np.ones(len(hashes), dtype=bool)
+        inside = places < len(self._hashes)
+        is_new[inside] = self._hashes[places[inside]] != hashes[inside]
+        self._copies[places[~is_new]] += copies[~is_new]
+        new = np.flatnonzero(is_new)
+        if len(new):
+            self._waiting.append((hashes[new], copies[new], rows and rows(new)))
+            if sum(len(own) for own, *_ in self._waiting) > self.most // 2:
+                self._settle()
+
+    def _settle(self) -> None:
+        """Put what waits in order, and let go of what is not among the least."""
+        if not self._waiting:
+            return
+        parts = [(self._hashes, self._copies, self._rows), *self._waiting]
+        hashes, copies = (np.concatenate([part[k] for part in parts]) for k in (0, 1))
+        order = np.argsort(hashes, kind="stable")
+        ordered = hashes[order]
+        begins = np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1]))
+        kept = order[begins[: self.most]]
+        self._hashes, self._waiting = hashes[kept], []
+        self._copies = np.add.reduceat(copies[order], begins)[: self.most]
+        tables = [rows for *_, rows in parts if rows is not None]
+        self._rows = taken(joined_rows(tables), kept) if tables else None
+
+    def __getstate__(self) -> dict[str, object]:
+        """Send no more than what is kept."""
+        self._settle()
+        return self.__dict__
+
+
+def taken(table: pyarrow.Table, rows: Rows) -> pyarrow.Table:
+    """Return some rows."""
+    return table.take(arrays.of_numbers(rows))
+
+
+def joined_rows(tables: Iterable[pyarrow.Table]) -> pyarrow.Table:
+    """Put rows together, in one piece."""
+    return arrow().concat_tables(tables, promote_options="permissive").combine_chunks()
+
+
+# --- columns -------------------------------------------------------------------------------------
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -54,7 +168,7 @@ class ColumnFacts:
     low: float | int  # of its known numbers; NaN where there are none
     high: float | int
     distinct: int | None  # of categories; None: numbers, which are not counted
-    is_exact: bool  # whether they were counted, not estimated
+    is_exact: bool = True  # whether they were counted, not estimated
     counts_rows: bool = False  # whether its numbers are those of the rows, in any order
 
     def joined(self, new: Column, labels: int) -> ColumnFacts:
@@ -82,91 +196,6 @@ class _Texts:
         return self.coded.texts[places].to_pylist()  # type: ignore[no-any-return]
 
 
-@dataclasses.dataclass(slots=True, eq=False)
-class PartCounts:
-    """What decides on columns derived from one, counted in any part of its rows, and bounded.
-
-    Days and minutes of moments are few. Texts are kept with their counts up to a limit; of more,
-    those with the least hashes, which show shapes, but not which labels are near each other. Whole
-    numbers are counted as long as they may be keys.
-    """
-
-    days: CalendarFacts | None = None
-    keys: KeyFacts | None = None
-    are_no_keys: bool = False  # numbers are not whole, or many occur twice
-    are_many_keys: bool = False
-    texts: RowSketch | None = None
-
-    def add_numbers(self, field: Field, values: Floats) -> None:
-        """Take in numbers; NaN is missing."""
-        if field.read_as in DATES:
-            found = CalendarFacts.of(values)
-            self.days = found if self.days is None else self.days.merged(found)
-        elif field.read_as in ("integer", "number"):
-            self._add_keys(values)
-
-    def _add_keys(self, values: Floats) -> None:
-        if self.are_no_keys or self.are_many_keys:
-            return
-        known = values[~np.isnan(values)]
-        rows = len(known) + (0 if self.keys is None else self.keys.rows)
-        if rows > _MOST_KEY_ROWS or not bool(np.all(np.floor(known) == known)):
-            self._take_no_keys()
-        else:
-            self._take_keys(KeyFacts.of(known))
-
-    def _take_no_keys(self) -> None:
-        self.keys, self.are_no_keys = None, True
-
-    def _take_keys(self, found: KeyFacts) -> None:
-        """Take in keys, as long as they may be some, and are few enough."""
-        keys = found if self.keys is None else self.keys.merged(found)
-        self.are_no_keys |= bool(np.count_nonzero(keys.counts > 1) > _MOST_TWICE)
-        self.are_many_keys |= len(keys.values) > MOST_KEYS
-        self.keys = None if self.are_no_keys or self.are_many_keys else keys
-
-    def add_texts(self, coded: Coded, hashes: Hashes) -> None:
-        """Take in texts with their hashes."""
-        if self.texts is None:
-            self.texts = RowSketch(MOST_TEXTS + 1)
-        rows = np.bincount(coded.codes[coded.codes >= 0], minlength=len(hashes))
-        self.texts.add_counted(
-            splitmix64(hashes),
-            rows,
-            lambda places: arrow().table({"text": coded.texts.take(arrays.of_numbers(places))}),
-        )
-
-    def merge(self, other: PartCounts) -> None:
-        """Take in the counts of other rows."""
-        if other.days is not None:
-            self.days = other.days if self.days is None else self.days.merged(other.days)
-        self.are_many_keys |= other.are_many_keys
-        if other.are_no_keys or self.are_no_keys:
-            self._take_no_keys()
-        elif other.keys is not None and not self.are_many_keys:
-            self._take_keys(other.keys)
-        elif self.are_many_keys:
-            self.keys = None
-        if other.texts is not None:
-            if self.texts is None:
-                self.texts = RowSketch(MOST_TEXTS + 1)
-            self.texts.merge(other.texts)
-
-    def facts(self, known: int) -> Facts | None:
-        """Return the facts of a column with so many known values."""
-        if self.days is not None:
-            return self.days
-        if self.keys is not None:
-            return self.keys
-        if self.texts is None or not len(self.texts.hashes):
-            return None
-        hashes, texts = self.texts.hashes, self.texts.rows().column("text").to_pylist()
-        is_whole = len(hashes) <= MOST_TEXTS
-        counts = dict(zip(texts, self.texts.copies.tolist(), strict=True))
-        distinct = len(hashes) if is_whole else estimated_count(hashes)
-        return TextFacts(counts, distinct, known, is_whole)
-
-
 @dataclasses.dataclass(slots=True)
 class ColumnCounts:
     """Counts of one column, of any part of its rows."""
@@ -178,19 +207,21 @@ class ColumnCounts:
     long: int = 0  # whole numbers that floating point does not hold
     is_whole: bool = True  # whether this is known of all numbers; of times, nobody asks
     hash_sum: int | None = 0  # of numbers, as long as they may be those of the rows
-    distinct: DistinctCounter = dataclasses.field(
-        default_factory=lambda: DistinctCounter(MOST_TEXTS)
-    )
-    parts: PartCounts | None = None  # of columns from which others may be derived
+    labels: Sketch = dataclasses.field(default_factory=lambda: Sketch(MOST_TEXTS + 1))
+    parts: CalendarFacts | KeyFacts | None = None  # what decides on columns derived from numbers
     tally: Tally | None = None  # of texts that may be numbers or dates
 
     @classmethod
-    def of(cls, field: Field, *, has_parts: bool = False, knows_types: bool = True) -> ColumnCounts:
+    def of(cls, field: Field, *, knows_types: bool = True) -> ColumnCounts:
         """Return the counts of no row of a column."""
-        tally = None
+        found = cls()
         if field.may_be_written:
-            tally = Tally(declared_kind(field.wanted), has_ends=True, knows_types=knows_types)
-        return cls(parts=PartCounts() if has_parts else None, tally=tally)
+            found.tally = Tally(declared_kind(field.wanted), has_ends=True, knows_types=knows_types)
+        if field.read_as in DATES:
+            found.parts = CalendarFacts.of(np.zeros(0))
+        elif field.read_as in ("integer", "number"):
+            found.parts = KeyFacts.of(np.zeros(0))
+        return found
 
     def decision(self) -> Decision | None:
         """Return how texts are to be read; None: as they are."""
@@ -208,11 +239,10 @@ class ColumnCounts:
         self.is_whole &= other.is_whole
         self._add_hashes(other.hash_sum)
         self._widen(other.low, other.high)
-        self.distinct.merge(other.distinct)
+        self.labels.merge(other.labels)
+        self.parts = _merged(self.parts, other.parts)
         if self.tally is not None and other.tally is not None:
             self.tally.merge(other.tally)
-        if self.parts is not None and other.parts is not None:
-            self.parts.merge(other.parts)
 
     def counts_rows(self, rows: int) -> bool:
         """Return whether numbers are those of all rows, from the least on, each once.
@@ -223,15 +253,16 @@ class ColumnCounts:
             return False
         low = int(self.low)
         starts = range(low, low + rows, _CHUNK)
-        numbers = (np.arange(s, min(s + _CHUNK, low + rows), dtype=float) for s in starts)
-        return self.hash_sum == sum(map(_hash_sum, numbers)) % 2**64
+        blocks = (np.arange(k, min(k + _CHUNK, low + rows), dtype=np.float64) for k in starts)
+        return sum(map(_hash_sum, blocks)) % 2**64 == self.hash_sum
 
-    def _add_hashes(self, total: int | None) -> None:
-        both = None if self.hash_sum is None or total is None else self.hash_sum + total
-        self.hash_sum = None if both is None else both % 2**64
+    def _add_hashes(self, more: int | None) -> None:
+        if more is None or self.hash_sum is None:
+            self.hash_sum = None
+        else:
+            self.hash_sum = (self.hash_sum + more) % 2**64
 
     def _widen(self, low: float | int, high: float | int) -> None:
-        """Widen the range of known numbers."""
         if low == low:
             self.low = low if self.low != self.low else min(self.low, low)
             self.high = high if self.high != self.high else max(self.high, high)
@@ -246,11 +277,13 @@ class ColumnCounts:
         coded = field.coded(array, are_distinct=False)
         hashes = _label_hashes(field, coded)
         self.missing += coded.missing
-        self.distinct.add(hashes)
+        self.labels.add(
+            splitmix64(hashes),
+            lambda places: arrow().table({"text": coded.texts.take(arrays.of_numbers(places))}),
+            coded.counts(),
+        )
         if self.tally is not None:
             self.tally.add(_Texts(coded), coded.counts)
-        if self.parts is not None and field.form == "text":
-            self.parts.add_texts(coded, hashes)
         return Cells(field.name, hashes, coded.codes)
 
     def _add_numbers(self, field: Field, array: Array) -> Cells:
@@ -260,8 +293,11 @@ class ColumnCounts:
         self._look_at(field, found, array)
         if self.hash_sum is not None:
             self._add_hashes(_hash_sum(found.values) if _may_count_rows(field, found) else None)
-        if self.parts is not None:
-            self.parts.add_numbers(field, found.values)
+        if isinstance(self.parts, CalendarFacts):
+            self.parts = self.parts.merged(CalendarFacts.of(found.values))
+        elif self.parts is not None:
+            are_whole = _are_whole(found.values)
+            self.parts = _merged(self.parts, KeyFacts.of(found.values) if are_whole else None)
         cells = _number_cells(field, found, array)
         if field.is_compared and _may_be_long(field, array):
             self._count_keys(cells.hashes)
@@ -271,7 +307,7 @@ class ColumnCounts:
         low, high = found.low, found.high
         if low == low and arrow().types.is_integer(array.type):
             low, high = _whole_range(found, array)
-            if exceeds_floats(low, high):
+            if _exceeds_floats(low, high):
                 self.long += _long_in(array)
         elif self.is_whole and field.form == "number":
             self.is_whole = _are_whole(found.values)
@@ -279,9 +315,46 @@ class ColumnCounts:
 
     def _count_keys(self, hashes: Hashes) -> None:
         """Count whole numbers that may turn out to be categories; at first by a quick look."""
-        if self.distinct.is_exact:
+        if self.labels.is_whole:
             hashes = arrays.held(arrays.of_numbers(hashes).unique())
-        self.distinct.add(hashes[hashes != MISSING_HASH])
+        self.labels.add(splitmix64(hashes[hashes != MISSING_HASH]))
+
+    def part_facts(self, field: Field, rows: int) -> Facts | None:
+        """Return what decides on the parts of a column, as all of so many rows show its type."""
+        if field.are_labels_of_numbers:
+            return None
+        if field.form != "text":
+            return self.parts
+        if not len(self.labels.hashes):
+            return None
+        texts = self.labels.rows.column("text").to_pylist()
+        copies, is_whole = self.labels.copies, self.labels.is_whole
+        if field.written is None:
+            counts = dict(zip(texts, copies.tolist(), strict=True))
+            return TextFacts(counts, self.labels.distinct, rows - self.missing, is_whole)
+        return _facts_of_meaning(field.written, texts, copies) if is_whole else None
+
+
+def _merged(
+    one: CalendarFacts | KeyFacts | None, other: CalendarFacts | KeyFacts | None
+) -> CalendarFacts | KeyFacts | None:
+    """Return facts of more rows; None where numbers are no keys, or too many to be counted."""
+    if isinstance(one, CalendarFacts) and isinstance(other, CalendarFacts):
+        return one.merged(other)
+    if not (isinstance(one, KeyFacts) and isinstance(other, KeyFacts)):
+        return None
+    if one.rows + other.rows > _MOST_KEY_ROWS:
+        return None
+    found = one.merged(other)
+    return None if np.count_nonzero(found.counts > 1) > _MOST_TWICE else found
+
+
+def _facts_of_meaning(reading: Reading, texts: Sequence[str], rows: Rows) -> Facts | None:
+    """Return the facts of what texts mean."""
+    numbers = reading.numbers(list(texts))
+    if reading.form in DATES:
+        return CalendarFacts.of(numbers, rows)
+    return KeyFacts.of(numbers, rows) if reading.form == "integer" else None
 
 
 def _may_count_rows(field: Field, found: Numbers) -> bool:
@@ -304,8 +377,7 @@ def cells_of(field: Field, array: Array) -> Cells:
 
 def hashes_of_rows(fields: Sequence[Field], table: pyarrow.Table) -> Hashes:
     """Return the row hashes of some rows in memory."""
-    arrays = (table.column(field.name).combine_chunks() for field in fields)
-    cells = (cells_of(field, array) for field, array in zip(fields, arrays, strict=True))
+    cells = [cells_of(field, table.column(field.name).combine_chunks()) for field in fields]
     return splitmix64(salted_sums(cells, len(table)))
 
 
@@ -336,7 +408,7 @@ def typed_by_all_rows(field: Field, counts: ColumnCounts, rows: int) -> Field:
             return dataclasses.replace(field, form="number")
         return dataclasses.replace(field, wanted=field.wanted or "categorical")
     known = rows - counts.missing - counts.infinite
-    are_whole = counts.is_whole and not exceeds_floats(counts.low, counts.high)
+    are_whole = counts.is_whole and not _exceeds_floats(counts.low, counts.high)
     if field.form == "number" and counts.missing and known and are_whole and not counts.infinite:
         return dataclasses.replace(field, form="integer")
     return field
@@ -354,7 +426,22 @@ def _as_written(field: Field, counts: ColumnCounts) -> Field:
     return field if wanted is None else dataclasses.replace(field, written=Reading.declared(wanted))
 
 
-def exceeds_floats(low: float | int, high: float | int) -> bool:
+def facts_of(field: Field, counts: ColumnCounts, rows: int) -> ColumnFacts:
+    """Return what is told of a column of all rows, as these show its type."""
+    missing = counts.missing + counts.infinite
+    if field.written is not None:
+        decision = counts.decision()
+        ends = (math.nan, math.nan) if decision is None else decision.ends
+        unread = 0 if decision is None else decision.missing
+        return ColumnFacts(missing + unread, *ends, None)
+    if field.is_numeric:
+        ends, counts_rows = (float(counts.low), float(counts.high)), counts.counts_rows(rows)
+        return ColumnFacts(missing, *ends, None, counts_rows=counts_rows)
+    seen = counts.labels
+    return ColumnFacts(missing, math.nan, math.nan, seen.distinct, seen.is_whole)
+
+
+def _exceeds_floats(low: float | int, high: float | int) -> bool:
     """Return whether floating point does not hold all numbers between as whole ones."""
     return max(abs(low), abs(high)) > LARGEST_EXACT_INTEGER
 
