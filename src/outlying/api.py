@@ -221,9 +221,9 @@ class Explainer:
         only, and numbers not at all; labels of fewer than `min_group` rows are put together. No
         file of `inputs` is written over.
         """
-        from outlying.fitted import opening
+        from outlying.fitted import newcomers
 
-        return opening.save(self._population, path, tuple(redact), min_group, tuple(inputs))
+        return newcomers.save(self._population, path, tuple(redact), min_group, tuple(inputs))
 
     @functools.cached_property
     def naming(self) -> tuple[str, ...]:
@@ -349,15 +349,15 @@ def _open_population(
     from outlying.fitted.file import is_model
 
     if against is not None:
-        from outlying.fitted import opening
+        from outlying.fitted import newcomers
 
         is_ready = isinstance(against, Explainer)
-        base = against.in_memory("against") if is_ready else opening.base_of(against, own)
-        return opening.compared_with(data, base, engine, given)
+        base = against.in_memory("against") if is_ready else newcomers.base_of(against, own)
+        return newcomers.compared_with(data, base, engine, given)
     if is_model(data):
-        from outlying.fitted import opening
+        from outlying.fitted import newcomers
 
-        return opening.open_model(data, own)
+        return newcomers.open_model(data, own)
     if isinstance(data, (Table, np.ndarray, Mapping)):
         return _in_memory(sources.read(data, **given), options)
     found = registry.opened(data, engine, **given)

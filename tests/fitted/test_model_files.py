@@ -16,8 +16,7 @@ from hypothesis import strategies as st
 
 import outlying
 from outlying.fitted import file as files
-from outlying.fitted.file import MARK, Fitted
-from outlying.fitted.withheld import POOLED, WITHHELD
+from outlying.fitted.file import MARK, POOLED, WITHHELD, Fitted
 from outlying.table.table import Table
 
 

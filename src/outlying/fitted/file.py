@@ -9,14 +9,14 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from outlying.checks import check_whole
 from outlying.errors import OutlyingError, SourceError
-from outlying.fitted.withheld import Withheld
 from outlying.options import Options
 from outlying.parsing.reading import Reading
 from outlying.sources.arrow_arrays import arrow, of_numbers
@@ -25,6 +25,7 @@ from outlying.table.columns import (
     Column,
     NumericColumn,
     WrittenTexts,
+    categorical_column,
     frozen,
 )
 from outlying.table.row_hash import sample_rows
@@ -38,9 +39,10 @@ MARK, VERSION = b"outlying.model", 1
 MOST_ROWS, MOST_CELLS, LEAST_ROWS = 20_000, 2_000_000, 2_048
 #: A file of more bytes is none of ours.
 MOST_BYTES = 1 << 30
-#: Fields of a table beside its columns.
-_TEXTS = ("source", "frame_library")
-_LISTS = ("notes", "index")
+#: What is shown in place of a value, and of labels that few rows have.
+WITHHELD, POOLED = "withheld", "(small groups)"
+#: Why a column of numbers takes no part.
+_NUMBERS = "is withheld: its numbers are not kept, and not compared"
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
@@ -50,18 +52,17 @@ class Fitted:
     table: Table
     options: Options
     total: int
-    withheld: Withheld = dataclasses.field(default_factory=Withheld)
+    withheld: Withheld = dataclasses.field(default_factory=lambda: Withheld())
 
     @classmethod
     def of(cls, table: Table, options: Options, total: int, withheld: Withheld) -> Fitted:
         """Draw rows of a table that is read as declared, by what they hold; withhold values."""
-        width = max(1, len(table.columns))
-        most = min(MOST_ROWS, max(LEAST_ROWS, MOST_CELLS // width))
+        most = min(MOST_ROWS, max(LEAST_ROWS, MOST_CELLS // max(1, len(table.columns))))
         if table.rows > most:
             rows = np.sort(sample_rows(compared(table, options), table.rows, most))
             columns = tuple(column.taken(rows) for column in table.columns)
             table = dataclasses.replace(table, columns=columns, rows=len(rows))
-        return cls(withheld.of_base(table), options, total, withheld)
+        return cls(withheld.pooled(withheld.hashed(table)), options, total, withheld)
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -72,47 +73,43 @@ class Fitted:
 
     def to_bytes(self) -> bytes:
         """Return the content of the file."""
-        pa = arrow()
-        arrays = dict(_arrays(self.table))
-        batch = pa.record_batch(list(arrays.values()), names=list(arrays))
-        document = json.dumps(self._document() | {"sum": _checksum(batch)}).encode()
-        sink = pa.BufferOutputStream()
-        schema = batch.schema.with_metadata({MARK: document})
-        with pa.ipc.new_file(sink, schema) as writer:
-            writer.write_batch(batch.replace_schema_metadata({MARK: document}))
-        return bytes(sink.getvalue())
-
-    def _document(self) -> dict[str, Any]:
-        own = self.table
-        return {
+        pa, own = arrow(), self.table
+        batch = pa.RecordBatch.from_pydict(dict(_arrays(own)))
+        document = {
             "version": VERSION,
+            "sum": _checksum(batch),
             "rows": own.rows,
             "total": self.total,
             "columns": [_described(column) for column in own.columns],
             "skipped": [[item.name, item.reason, item.why.name] for item in own.skipped],
             "options": self.options.to_dict(),
             "withheld": dataclasses.asdict(self.withheld),
-            **{name: getattr(own, name) for name in (*_TEXTS, *_LISTS)},
+            "source": own.source,
+            "frame_library": own.frame_library,
+            "notes": own.notes,
+            "index": own.index,
         }
+        batch = batch.replace_schema_metadata({MARK: json.dumps(document).encode()})
+        sink = pa.BufferOutputStream()
+        with pa.ipc.new_file(sink, batch.schema) as writer:
+            writer.write_batch(batch)
+        return bytes(sink.getvalue())
 
     @classmethod
     def read(cls, path: str | Path) -> Fitted:
         """Read a file; whatever is wrong with it is said, and nothing in it is trusted."""
         if not is_model(path):
             raise SourceError(f"{path}: is no fitted model; `outlying fit TABLE -o FILE` makes one")
+        of_values = (ValueError, TypeError, LookupError, AttributeError, RecursionError)
+        faults = (*of_values, OverflowError, OSError, OutlyingError, arrow().ArrowException)
         try:
-            if Path(path).stat().st_size > MOST_BYTES:
-                raise ValueError("it is too large")
-            batch, document = _content(path)
-            if document["version"] > VERSION:
-                raise _Newer
-            return cls._of_content(batch, document)
+            return cls._of_content(*_content(path))
         except _Newer:
             raise SourceError(
                 f"{path}: was written by a newer version of outlying; update outlying, or fit the "
                 "model again"
             ) from None
-        except _faults() as error:
+        except faults as error:
             raise SourceError(
                 f"{path}: the fitted model is damaged ({type(error).__name__}: {error}); fit it "
                 "again"
@@ -121,23 +118,21 @@ class Fitted:
     @classmethod
     def _of_content(cls, batch: Any, document: Mapping[str, Any]) -> Fitted:
         _require(document["sum"] == _checksum(batch), "its checksum does not fit")
-        rows, total = document["rows"], document["total"]
+        rows, total, library = document["rows"], document["total"], document["frame_library"]
         _require(type(rows) is int and type(total) is int, "rows are no numbers")
         _require(2 <= rows == batch.num_rows <= total, "the number of rows does not fit")
+        _require(library in ("pandas", "polars"), "an unknown library")
         columns = tuple(_column(place, own, batch) for place, own in enumerate(document["columns"]))
-        names = [column.name for column in columns]
-        _require(len(set(names)) == len(names), "two columns have one name")
+        names = {column.name for column in columns}
+        _require(len(names) == len(columns), "two columns have one name")
         skipped = tuple(
             SkippedColumn(_text(name), _text(reason), SkipReason[why])
             for name, reason, why in document["skipped"]
         )
-        lists: dict[str, Any] = {name: tuple(map(_text, document[name])) for name in _LISTS}
-        texts: dict[str, Any] = {name: _text(document[name]) for name in _TEXTS}
-        _require(texts["frame_library"] in ("pandas", "polars"), "an unknown library")
-        table = Table(columns, rows, skipped=skipped, **texts, **lists)
-        return cls(
-            table, Options.of(**document["options"]), total, Withheld.read(document["withheld"])
-        )
+        notes, index = (tuple(map(_text, document[name])) for name in ("notes", "index"))
+        table = Table(columns, rows, _text(document["source"]), skipped, notes, library, index)
+        options = Options.of(**document["options"])
+        return cls(table, options, total, Withheld.read(document["withheld"]))
 
 
 class _Newer(Exception):  # noqa: N818 - never seen by anyone
@@ -158,22 +153,17 @@ def is_model(data: object) -> bool:
         return False
 
 
-def _faults() -> tuple[type[BaseException], ...]:
-    """Return whatever reading forged content may raise."""
-    of_values = (ValueError, TypeError, LookupError, AttributeError, RecursionError, OverflowError)
-    return (*of_values, OSError, OutlyingError, arrow().ArrowException)
-
-
 def _content(path: str | Path) -> tuple[Any, dict[str, Any]]:
     pa = arrow()
+    _require(Path(path).stat().st_size <= MOST_BYTES, "it is too large")
     with pa.OSFile(str(path), "rb") as file:  # no memory map: the file may change
         reader = pa.ipc.open_file(pa.BufferReader(file.read()))
-        document = json.loads((reader.schema.metadata or {})[MARK])
-        _require(isinstance(document, dict) and type(document["version"]) is int, "no version")
-        if document["version"] > VERSION:
-            raise _Newer
-        _require(reader.num_record_batches == 1, "not one batch of rows")
-        batch = reader.get_batch(0)
+    document = json.loads((reader.schema.metadata or {})[MARK])
+    _require(isinstance(document, dict) and type(document["version"]) is int, "no version")
+    if document["version"] > VERSION:
+        raise _Newer
+    _require(reader.num_record_batches == 1, "not one batch of rows")
+    batch = reader.get_batch(0)
     batch.validate(full=True)  # offsets and indices, too
     return batch, document
 
@@ -205,13 +195,15 @@ def _checksum(batch: Any) -> str:
 
 def _arrays(table: Table) -> Iterator[tuple[str, Any]]:
     """Return the Arrow arrays of a table: by place, as names may be anything."""
+    pa = arrow()
     for place, column in enumerate(table.columns):
         if not column.is_numeric:
             yield f"{place}", _dictionary(column)
             continue
         yield f"{place}", of_numbers(np.asarray(column.values, dtype=np.float64))
         if column.exact is not None:
-            yield f"{place}.exact", _dictionary_of_texts(list(map(str, column.exact.tolist())))
+            texts = pa.array(list(map(str, column.exact.tolist())), pa.string())
+            yield f"{place}.exact", texts.dictionary_encode()
         if column.written is not None:
             yield f"{place}.texts", _dictionary(column.written.texts)
 
@@ -220,24 +212,16 @@ def _dictionary(column: CategoricalColumn) -> Any:
     pa = arrow()
     labels = pa.array([str(label) for label in column.labels], pa.string())
     codes = np.asarray(column.codes, dtype=np.int32)
-    indices = of_numbers(codes, codes < 0)
-    return pa.DictionaryArray.from_arrays(indices, labels)
-
-
-def _dictionary_of_texts(texts: list[str]) -> Any:
-    return arrow().array(texts, arrow().string()).dictionary_encode()
+    return pa.DictionaryArray.from_arrays(of_numbers(codes, codes < 0), labels)
 
 
 def _described(column: Column) -> dict[str, Any]:
     found: dict[str, Any] = {"name": column.name, "form": column.form, "kind": "labels"}
     if not column.is_numeric:
         return found | {"are_of_numbers": column.are_of_numbers}
-    found |= {"kind": "numbers", "has_exact": column.exact is not None, "written": None}
-    if column.written is not None:
-        reading = column.written.reading
-        assert isinstance(reading, Reading)  # noqa: S101 - the only kind there is
-        found["written"] = dataclasses.asdict(reading)
-    return found
+    reading: Any = None if column.written is None else column.written.reading
+    written = None if reading is None else dataclasses.asdict(reading)
+    return found | {"kind": "numbers", "has_exact": column.exact is not None, "written": written}
 
 
 def _column(place: int, own: Mapping[str, Any], batch: Any) -> Column:
@@ -250,17 +234,16 @@ def _column(place: int, own: Mapping[str, Any], batch: Any) -> Column:
     _require(array.type == arrow().float64() and not array.null_count, "no numbers")
     values = frozen(np.array(array.to_numpy(zero_copy_only=False)))
     _require(not np.isinf(values).any(), "infinite numbers")
-    column = NumericColumn(name, form, values)
+    exact, written = None, None
     if own["has_exact"] is True:
         texts = batch.column(f"{place}.exact").to_pylist()
         _require(all(len(text) <= 24 for text in texts), "numbers that are too long")
-        whole = np.array(list(map(int, texts)))
-        _require(whole.dtype.kind in "iu", "whole numbers beyond 64 bits")
-        column = dataclasses.replace(column, exact=frozen(whole))
+        exact = frozen(np.array(list(map(int, texts))))
+        _require(exact.dtype.kind in "iu", "whole numbers beyond 64 bits")
     if own["written"] is not None:
-        texts = _categories(name, "text", batch.column(f"{place}.texts"))
-        column = dataclasses.replace(column, written=WrittenTexts(texts, _reading(own["written"])))
-    return column
+        cells = _categories(name, "text", batch.column(f"{place}.texts"))
+        written = WrittenTexts(cells, _reading(own["written"]))
+    return NumericColumn(name, form, values, exact=exact, written=written)
 
 
 def _categories(name: str, form: Any, array: Any) -> CategoricalColumn:
@@ -286,3 +269,109 @@ def _reading(own: Mapping[str, Any]) -> Reading:
         _require(type(given[field.name]) is kind, f"a reading whose {field.name} is none")
     _require(given["form"] in EXPECTS, "a reading of an unknown form")
     return Reading(**given)
+
+
+# --- what is withheld ----------------------------------------------------------------------------
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Withheld:
+    """Columns whose values are withheld, and from how many rows on a label is kept.
+
+    Labels become keyed hashes, so that rows of one label are still of one label. The key is in the
+    file, or new rows could not be judged: whoever has it can try guesses.
+    """
+
+    columns: tuple[str, ...] = ()
+    min_group: int = 0
+    key: str = ""
+
+    @classmethod
+    def of(
+        cls, table: Table, columns: Sequence[str] = (), min_group: int | None = None
+    ) -> Withheld:
+        """Check what is to be withheld of a table; its content gives the key."""
+        names = tuple(sorted({table.column(name).name for name in columns}))
+        least = 0 if min_group is None else check_whole("min_group", min_group, 1)
+        key = hashlib.blake2b(digest_size=16)
+        for column in table.columns if names else ():
+            labels, cells = column.content()
+            key.update(repr((column.name, labels)).encode(errors="replace") + cells.tobytes())
+        return cls(names, least, key.hexdigest() if names else "")
+
+    @classmethod
+    def read(cls, given: Mapping[str, Any]) -> Withheld:
+        """Return what a file says."""
+        columns, least, key = tuple(map(_text, given["columns"])), given["min_group"], given["key"]
+        _require(type(least) is int, "a least number of rows that is none")
+        return cls(columns, least, _text(key))
+
+    def hashed(self, table: Table, base: Table | None = None) -> Table:
+        """Return a table with hashes for labels, and without numbers, of some columns.
+
+        New rows hold numbers where the base has labels if all of them happen to be digits.
+        """
+        if not self.columns:
+            return table
+        labelled = set() if base is None else set(base.names)
+        kept, skipped = list[Column](), list(table.skipped)
+        for column in table.columns:
+            if column.name in self.columns:
+                column = column.retyped("categorical") if column.name in labelled else column
+                if column.is_numeric:
+                    skipped.append(SkippedColumn(column.name, _NUMBERS, SkipReason.OTHER_USE))
+                    continue
+                column = _relabelled(column, self._hash, are_of_numbers=True)  # without parts
+            kept.append(column)
+        notes = (f"values of {', '.join(map(repr, self.columns))} are withheld",)
+        given = {"columns": tuple(kept), "skipped": tuple(skipped), "notes": notes}
+        return dataclasses.replace(table, **given)  # type: ignore[arg-type]
+
+    def pooled(self, table: Table, base: Table | None = None) -> Table:
+        """Return a table with one label for those that few of its rows have, or of the base's."""
+        known = {} if base is None else {column.name: column for column in base.columns}
+        columns = []
+        for column in table.columns if self.min_group else ():
+            if not column.is_numeric and column.form == "text":
+                rare = self._rare(column, known.get(column.name))
+                column = _relabelled(column, lambda own, rare=rare: POOLED if own in rare else own)  # type: ignore[misc]
+            columns.append(column)
+        return dataclasses.replace(table, columns=tuple(columns)) if columns else table
+
+    def _rare(self, column: CategoricalColumn, base: Column | None) -> set[object]:
+        if base is None:
+            counts = np.bincount(column.codes[column.codes >= 0], minlength=len(column.labels))
+            return {column.labels[place] for place in np.flatnonzero(counts < self.min_group)}
+        if base.is_numeric or POOLED not in base.labels:
+            return set()
+        return set(column.labels).difference(base.labels)
+
+    def of_object(self, values: Mapping[str, Any], base: Table) -> dict[str, Any]:
+        """Withhold values of a new object, which is to be compared with the base."""
+        columns = {column.name: column for column in base.columns}
+        found = {}
+        for name, value in values.items():
+            column = columns.get(name)
+            if column is None and name in self.columns:
+                continue
+            if column is not None and not column.is_numeric and isinstance(value, str):
+                value = self._hash(value) if name in self.columns else value
+                value = POOLED if POOLED in column.labels and value not in column.labels else value
+            found[name] = value
+        return found
+
+    def _hash(self, label: str) -> str:
+        if label.startswith(f"{WITHHELD} ") or label == POOLED:
+            return label
+        code = hashlib.blake2b(label.encode(errors="replace"), key=self.key.encode(), digest_size=6)
+        return f"{WITHHELD} {code.hexdigest()}"
+
+
+def _relabelled(
+    column: CategoricalColumn, label: Callable[[str], str], *, are_of_numbers: bool | None = None
+) -> CategoricalColumn:
+    """Return a column with other labels, some of which may become one."""
+    labels = [label(str(own)) for own in column.labels]
+    cells = [None if code < 0 else labels[code] for code in column.codes.tolist()]
+    as_before = column.are_of_numbers if are_of_numbers is None else are_of_numbers
+    return categorical_column(column.name, cells, are_of_numbers=as_before)

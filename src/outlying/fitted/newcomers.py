@@ -1,16 +1,23 @@
-"""New rows judged by a model that they are no part of, all at once; told as new objects are."""
+"""New rows judged by a model that they are no part of, all at once; told as new objects are.
+
+Models are saved and opened here, too, and what the user names becomes populations.
+"""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterator, Sequence
-from typing import TypeVar
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from outlying.fitted.file import Fitted
+from outlying.errors import OptionError
+from outlying.fitted.file import Fitted, Withheld, is_model
+from outlying.fitted.reading import NewTable, read_as
 from outlying.options import Options
 from outlying.parallel import usable_workers
+from outlying.render.files import Output
 from outlying.search.attributes import attribute_of
 from outlying.search.cells import Numbers
 from outlying.search.evaluation import Exact, Groups
@@ -20,11 +27,18 @@ from outlying.search.model import Model, Property
 from outlying.search.population import Searched
 from outlying.search.scoring import Progress
 from outlying.search.standing import Standing
+from outlying.sources import registry
+from outlying.sources.passes import collected
 from outlying.stream.judging import numbering
+from outlying.stream.population import StreamedPopulation
 from outlying.table.columns import Column, Floats, Rows, frozen
 from outlying.table.selection import Selection
 from outlying.table.table import Table
 from outlying.table.targets import RowRequest, Target, Targets, targets_in
+
+if TYPE_CHECKING:
+    from outlying.options import Engine
+    from outlying.search.population import Population
 
 Result = TypeVar("Result")
 
@@ -88,12 +102,12 @@ class _New(Prepared):
     @property
     def columns(self) -> list[Column]:
         """The column of each attribute in the new rows, derived ones computed from these."""
-        return self._once("columns", self._columns)
-
-    def _columns(self) -> list[Column]:
         known = {column.name: column for column in self.table.columns}
-        own = (item.column for item in self.attributes)
-        return [known[c.name] if c.origin is None else c.origin.column(known) for c in own]
+        own = [item.column for item in self.attributes]
+        return self._once(
+            "columns",
+            lambda: [known[c.name] if c.origin is None else c.origin.column(known) for c in own],
+        )
 
     def model(self, threads: int = 1) -> Model:
         return self.by.model(threads)
@@ -169,14 +183,10 @@ class NewPopulation(MemoryPopulation):
 
     def usual_combinations(self) -> Floats:
         """Return how much counts against each row of the base in all its columns together."""
-        return self._once("combinations", lambda: self._of_base())
-
-    def _of_base(self) -> Floats:
-        base = self.prepared.by
-        found = np.zeros(base.table.rows)
-        for rows, evidence in base.all_evidence(usable_workers(None)):
-            found[rows] = evidence.combination
-        return found
+        found = self.prepared.by.all_evidence(usable_workers(None))
+        return self._once(
+            "combinations", lambda: np.concatenate([own.combination for _, own in found])
+        )
 
     def _finished(
         self,
@@ -202,26 +212,21 @@ class NewPopulation(MemoryPopulation):
         """Return the table of the model with a new row as its last one."""
         new, base = self.prepared, self.prepared.by
         known = {column.name: column for column in self.table.columns}
+        columns = {own.name: _with_row(own, known[own.name], row) for own in base.table.columns}
         table = dataclasses.replace(
             base.table,
-            columns=tuple(_with_row(own, known[own.name], row) for own in base.table.columns),
+            columns=tuple(columns.values()),
             rows=base.table.rows + 1,
             source=self.table.source,
             notes=self.table.notes,
         )
-        by_name = {column.name: column for column in table.columns}
-        columns = {
-            own.column.name: by_name[own.column.name]
-            if own.column.origin is None
-            else _with_row(own.column, computed, row)
-            for own, computed in zip(base.attributes, new.columns, strict=True)
-        }
+        for own, computed in zip(base.attributes, new.columns, strict=True):
+            if own.column.origin is not None:
+                columns[own.column.name] = _with_row(own.column, computed, row)
         selection = dataclasses.replace(
             base.selection,
-            columns=tuple(
-                columns.get(c.name, by_name.get(c.name, c)) for c in base.selection.columns
-            ),
-            derived=tuple(columns[c.name] for c in base.selection.derived),
+            columns=tuple(columns[column.name] for column in base.selection.columns),
+            derived=tuple(columns[column.name] for column in base.selection.derived),
         )
         drawn = None if base.drawn is None else np.append(base.drawn, base.table.rows)
         attributes = tuple(attribute_of(columns[a.column.name], drawn) for a in base.attributes)
@@ -265,3 +270,80 @@ def _with_row(own: Column, new: Column, row: int) -> Column:
             return dataclasses.replace(own, values=frozen(np.append(own.values, new.values[row])))
         return own.with_value(new.value(row) if own.written is None else new.cell(row))
     return own.with_value(new.value(row))
+
+
+# --- from what the user names to populations -----------------------------------------------------
+
+#: Options that may differ from those of the model: they choose what is shown.
+OWN = ("top", "id")
+
+
+def save(
+    population: Population,
+    path: str | Path,
+    redact: Sequence[str] = (),
+    min_group: int | None = None,
+    inputs: Sequence[str] = (),
+) -> Fitted:
+    """Write the model of a table to a file, whole or not at all."""
+    kept = fitted(population, redact, min_group)
+    with Output.to(str(path), inputs) as out:
+        out.write_bytes(kept.to_bytes())
+    return kept
+
+
+def fitted(
+    population: Population, redact: Sequence[str] = (), min_group: int | None = None
+) -> Fitted:
+    """Return what is kept of a population."""
+    options, table, total = population.options, population.table, population.count()
+    if isinstance(population, KeptPopulation | NewPopulation):
+        raise OptionError("this is a fitted model already, or compared with one; fit a table")
+    if options.paper is not None:
+        raise OptionError('preset="paper" has no model that could be kept; leave it out')
+    if isinstance(population, StreamedPopulation):
+        table = population.drawn
+    return Fitted.of(table, options, total, Withheld.of(table, redact, min_group))
+
+
+def open_model(path: str | Path, given: Mapping[str, Any] | None = None) -> KeptPopulation:
+    """Make the population of a file again; options that are given choose what is shown."""
+    kept = Fitted.read(path)
+    chosen = {name: value for name, value in (given or {}).items() if value}
+    for name in chosen:
+        if name not in OWN:
+            raise OptionError(f"{name} was chosen when the model was fitted; leave it out")
+    own = kept.options.values() | {"types": dict(kept.options.types)} | chosen
+    return KeptPopulation(kept, Options.of(**own))
+
+
+def compared_with(
+    data: Any, base: MemoryPopulation, engine: Engine, given: Mapping[str, Any]
+) -> NewPopulation:
+    """Return new rows beside the population that is their yardstick."""
+    return NewPopulation(base, new_table(data, base, engine, given).checked())
+
+
+def new_table(
+    data: Any,
+    base: MemoryPopulation,
+    engine: Engine = "auto",
+    given: Mapping[str, Any] | None = None,
+) -> NewTable:
+    """Read new rows as those of a base were read, and say what does not fit."""
+    found = data if isinstance(data, Table) else registry.opened(data, engine, **(given or {}))
+    table = found if isinstance(found, Table) else collected(found)
+    withheld = base.withheld if isinstance(base, KeptPopulation) else Withheld()
+    read = read_as(base.table, withheld.hashed(table, base.table), base.options)
+    return dataclasses.replace(read, table=withheld.pooled(read.table, base.table))
+
+
+def base_of(against: Any, given: Mapping[str, Any]) -> MemoryPopulation:
+    """Return the population that new rows are compared with: a model, or a table."""
+    if is_model(against):
+        return open_model(against, given)
+    options = Options.of(**given)
+    found = registry.opened(against)
+    if isinstance(found, Table):
+        return MemoryPopulation(found, options)
+    return KeptPopulation(fitted(StreamedPopulation(found, options)))

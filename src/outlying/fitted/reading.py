@@ -64,22 +64,20 @@ def read_as(base: Table, given: Table, options: Options) -> NewTable:
     optional, known = optional_columns(base, options), {item.name: item for item in given.columns}
     columns, faults, notes = list[Column](), list[ColumnFault](), list(given.notes)
     for own in base.columns:
-        column = known.get(own.name)
-        if column is None or column.missing().all():
-            columns.append(_empty(own, given.rows))
-            if column is None and own.name not in optional:
-                faults.append(ColumnFault(own.name, "missing", "is missing"))
-            continue
-        read = _read(own, column)
-        if isinstance(read, str):
-            columns.append(_empty(own, given.rows))
-            if own.name not in optional:
-                faults.append(ColumnFault(own.name, "changed", read))
-            continue
-        kept, infinite = read.without_infinities(as_missing=True)
-        columns.append(kept)
-        notes += [infinities_note(own.name, infinite)] if infinite else []
-        notes += _unread_note(kept)
+        column, fault = known.get(own.name), None
+        if column is None:
+            fault = ColumnFault(own.name, "missing", "is missing")
+        elif not column.missing().all():
+            read = _read(own, column)
+            if not isinstance(read, str):
+                kept, infinite = read.without_infinities(as_missing=True)
+                columns.append(kept)
+                notes += [infinities_note(own.name, infinite)] if infinite else []
+                notes += _unread_note(kept)
+                continue
+            fault = ColumnFault(own.name, "changed", read)
+        columns.append(_empty(own, given.rows))
+        faults += [fault] if fault is not None and own.name not in optional else []
     others = [name for name in known if name not in set(base.names)]
     if others:
         notes.append(f"not in the model, and not compared: {', '.join(map(repr, others))}")
@@ -92,31 +90,25 @@ def read_as(base: Table, given: Table, options: Options) -> NewTable:
 def _empty(own: Column, rows: int) -> Column:
     if own.is_numeric:
         return NumericColumn(own.name, own.form, frozen(np.full(rows, np.nan)))
-    codes = frozen(np.full(rows, -1, dtype=np.int32))
-    return dataclasses.replace(own, codes=codes, labels=())
+    return dataclasses.replace(own, codes=frozen(np.full(rows, -1, dtype=np.int32)), labels=())
 
 
 def _read(own: Column, given: Column) -> Column | str:
     """Return a column in the kind of another one, or say why it is none of that kind."""
-    if own.is_numeric:
-        return _as_numbers(own, given) if given.is_numeric else _parsed(own, given)
-    if given.is_numeric:
+    if own.is_numeric and not given.is_numeric and given.form == "text":
+        return _parsed(own, given)
+    if not own.is_numeric and given.is_numeric:
         return _as_labels(own, given)
-    if own.form != given.form:
+    are_alike = any({own.form, given.form} <= set(item) for item in _ALIKE)
+    if own.form != given.form and not are_alike:
         return f"holds {_noun(given)}, not {_noun(own)} as in the model"
-    return dataclasses.replace(given, are_of_numbers=own.are_of_numbers)
-
-
-def _as_numbers(own: NumericColumn, given: NumericColumn) -> Column | str:
-    if own.form == given.form or any({own.form, given.form} <= set(item) for item in _ALIKE):
+    if given.is_numeric or own.is_numeric:
         return dataclasses.replace(given, form=own.form if own.form in TIMES else given.form)
-    return f"holds {_noun(given)}, not {_noun(own)} as in the model"
+    return dataclasses.replace(given, are_of_numbers=own.are_of_numbers)
 
 
 def _parsed(own: NumericColumn, given: CategoricalColumn) -> Column | str:
     """Read texts as the model reads its own; a few that do not fit are odd, many are a change."""
-    if given.form != "text":
-        return f"holds {_noun(given)}, not {_noun(own)} as in the model"
     if own.written is not None:
         reading: Any = own.written.reading
     elif own.form in ("time", "duration"):
@@ -139,14 +131,13 @@ def _as_labels(own: CategoricalColumn, given: NumericColumn) -> Column | str:
     known = {number: str(label) for label in own.labels if (number := _number(label)) is not None}
     if own.form != "text" or given.form in TIMES or not known:
         return f"holds {_noun(given)}, not {_noun(own)} as in the model"
-    distinct, codes = np.unique(given.values, return_inverse=True)
-    first = np.unique(codes, return_index=True)[1]
-    texts = [label_text(given.value(int(row))) for row in first]
-    labels = [known.get(x, text) for x, text in zip(distinct.tolist(), texts, strict=True)]
-    gaps = given.missing()
-    cells = [
-        None if gap else labels[k] for gap, k in zip(gaps.tolist(), codes.tolist(), strict=True)
+    distinct, first, codes = np.unique(given.values, return_index=True, return_inverse=True)
+    values = [given.value(row) for row in first.tolist()]
+    labels = [
+        None if value is None else known.get(number, label_text(value))
+        for number, value in zip(distinct.tolist(), values, strict=True)
     ]
+    cells = [labels[code] for code in codes.tolist()]
     return categorical_column(own.name, cells, are_of_numbers=own.are_of_numbers)
 
 

@@ -200,7 +200,7 @@ def _open(
     where_true: str | None,
 ) -> _Batch | Check:
     """Read the rows; return a verdict where they cannot be judged, or need not be."""
-    from outlying.fitted import opening
+    from outlying.fitted import newcomers
     from outlying.sources.passes import collected
     from outlying.sources.recognise import name_of
 
@@ -227,15 +227,15 @@ def _open(
             fault = f"{table.rows} rows are too few to judge them by each other; name a model"
             return Check("cannot judge", source, table.rows, faults=(fault,))
         return _Batch(Explainer(table, **options), count, None, wrong, marked)
-    base = opening.base_of(against, options)
-    read = opening.new_table(table, base, engine)
+    base = newcomers.base_of(against, options)
+    read = newcomers.new_table(table, base, engine)
     faults = tuple(map(str, read.faults))
     if base.table.rows < LEAST_ROWS:
         few = f"the {base.table.rows} rows of {base.table.source} are too few to compare with"
         faults = (few, *faults)
     if faults:
         return Check("cannot judge", source, count, base.table.source, faults=faults)
-    explainer = Explainer.of_population(opening.NewPopulation(base, read.table))
+    explainer = Explainer.of_population(newcomers.NewPopulation(base, read.table))
     return _Batch(explainer, count, base.table.source, marked=marked)
 
 

@@ -27,7 +27,6 @@ from outlying.stream.counting import (
 )
 from outlying.stream.profile import Profile, copied, takeable
 from outlying.table.columns import Column, Rows
-from outlying.table.selection import Copy, are_codes, copies_in, may_count_rows, row_numbers
 from outlying.table.row_hash import (
     MISSING_HASH,
     Cells,
@@ -36,6 +35,7 @@ from outlying.table.row_hash import (
     label_hashes,
     salted_sums,
 )
+from outlying.table.selection import Copy, are_codes, copies_in, may_count_rows, row_numbers
 from outlying.table.table import SkippedColumn, Table, where_text
 from outlying.table.targets import RowRequest, Where, check_where, is_mark, no_mark, not_a_mark
 from outlying.table.values import Value, is_missing, text_of, without_trailing_zero
