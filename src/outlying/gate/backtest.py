@@ -112,7 +112,7 @@ def backtest(
     week, month or year where there are more than `most` days. Each of the last `most` periods is
     judged as `check` would have done: by a model of all rows before it, or by `against`.
     """
-    from outlying.fitted import opening
+    from outlying.fitted import newcomers
     from outlying.sources.passes import collected
 
     most = check_whole("most", most, 1)
@@ -124,7 +124,7 @@ def backtest(
     kind, periods = _periods(column, most)
     if against is None and kind == "value":  # each period has one of its own
         table = table.without(by, "says which rows make a period")
-    base = None if against is None else opening.base_of(against, options)
+    base = None if against is None else newcomers.base_of(against, options)
     skipped = max(0, len(periods) - most)
     before = np.concatenate([rows for _, rows in periods[:skipped]] or [np.zeros(0, dtype=int)])
     judged = []
@@ -132,8 +132,8 @@ def backtest(
         own = base if base is not None else _base(table_of(table, before), options)
         count = None
         if own is not None:
-            read = opening.new_table(table_of(table, rows), own).checked()
-            batch = Explainer.of_population(opening.NewPopulation(own, read))
+            read = newcomers.new_table(table_of(table, rows), own).checked()
+            batch = Explainer.of_population(newcomers.NewPopulation(own, read))
             counts = detect(batch, top=1, fdr=fdr).counts
             count = 0 if counts is None else counts.exceptional
         limit = limit_of("max_exceptional", max_exceptional, len(rows))
@@ -149,12 +149,12 @@ def backtest(
 
 def _base(table: Table, options: dict[str, Any]) -> MemoryPopulation | None:
     """Return the model that `fit` would have kept of some rows; None where these are too few."""
-    from outlying.fitted import opening
+    from outlying.fitted import newcomers
 
     if table.rows < LEAST_ROWS:
         return None
     explainer = Explainer(table, **options)
-    return opening.KeptPopulation(opening.fitted(explainer.in_memory("backtest")))
+    return newcomers.KeptPopulation(newcomers.fitted(explainer.in_memory("backtest")))
 
 
 def _periods(column: Column, most: int) -> tuple[str, list[tuple[str, Rows]]]:
