@@ -94,6 +94,79 @@ MONTHS = (
 )
 # fmt: on
 
+# --- what other columns, and other rows of the same thing, say of a cell -------------------------
+
+SOMETHING_ELSE = "something else"
+EXPECTED_GIVEN = "expected {expected} given {given}"
+EXPECTED_BY_FORMULA = "expected {expected}: it is {formula} in {holding:,} of {known:,} rows"
+EXPECTED_AS_IN = "expected {expected}, as in {rows:,} other rows"
+EXPECTED_AS_IN_ONE = "expected {expected}, as in 1 other row"
+OUT_OF_ORDER = "{side} {other}, unlike {holding:,} of {known:,} rows"
+TOO_EARLY = "{length} before {other}, expected {expected} after it"
+NOT_AFTER = "{length} after {other}, expected {expected}"
+EXPECTED_BETWEEN = "expected {expected}, with {before} before and {after} after it"
+EXPECTED_NEXT = "expected {expected}, with {before} before it"
+EXPECTED_BEFORE = "expected {expected}, with {after} after it"
+OUT_OF_LINE = (
+    "{side} {other} in the row {when} it (in {holding:,} of {known:,} rows it does not {moves})"
+)
+STANDS_STILL = "unchanged in {rows:,} rows from {start} on (by chance, in {most:,} at most)"
+SINCE_LAST = "{length} after the row before it, usually {usual}"
+FIRST_TIME = "for the first time in {rows:,} rows"
+IN_NO_OTHER = "in no other of the {rows:,} rows"
+EXPECTED_AT = "expected {expected} from {hour:02d}:00 to {hour:02d}:59"
+NEW_THING = "No other row has {thing}: nothing says what is usual there."
+ONE_ROW_OF_THING = (
+    "Only one row has {thing}: too few to say what is usual there ({needed} are needed)."
+)
+FEW_ROWS_OF_THING = (
+    "Only {rows:,} rows have {thing}: too few to say what is usual there ({needed} are needed)."
+)
+NO_ROW_BEFORE = "There is no row before it{where} to compare it with."
+NO_OTHER_ROW = "There is no other row{where} to compare it with."
+COMPARED_IN_TIME = (
+    "Rows were also compared with those before and after them by {time}{within}{guess}."
+)
+COMPARED_BEFORE = "Rows were also compared with those before them by {time}{within}{guess}."
+WITHIN_EACH = " within each {entity}"
+GUESSED = " (a guess: the options entity and time decide otherwise)"
+
+# --- what is odd in how a text is written --------------------------------------------------------
+
+RARE_PATTERN = "has a rare pattern, {pattern} instead of {usual}"
+ODD_CHARACTER = "has a character that is odd in this column: {characters}"
+SOME_ODD_CHARACTERS = "has characters that are odd in this column: {characters}"
+SPACE_AT_THE_END = "has a space at the end, unlike {meant} ({rows:,} rows)"
+SPACE_AT_THE_BEGINNING = "has a space at the beginning, unlike {meant} ({rows:,} rows)"
+OTHER_SPACES = "differs in its spaces from {meant} ({rows:,} rows)"
+OTHER_CAPITALS = "differs in capitals from {meant} ({rows:,} rows)"
+WRITTEN_DIFFERENTLY = "looks like another way to write {meant} ({rows:,} rows)"
+LOOKS_MISSPELT = "looks like a misspelling of {meant} ({rows:,} rows)"
+WRITTEN_UNLIKE = "is written unlike the other {right:,} {noun}s"
+NO_SUCH_THING = "is no {noun}, in a column of {right:,} {noun}s"
+ONLY_TEXT = "is the only text in a column of {right:,} {noun}s"
+ONE_OF_THE_TEXTS = "is one of {wrong:,} texts in a column of {right:,} {noun}s"
+TWICE = "twice"
+SO_MANY_TIMES = "{count:,} times"
+ONLY_ONE_TO_REPEAT = "is the only one that occurs {times}"
+REPEATS = "occurs {times}, while nearly all others occur once"
+
+# --- relations that were found -------------------------------------------------------------------
+
+DEPENDS = "{column} depends on {given}, which explains {share}% of it"
+DEPEND_ON_SEVERAL = "{column} depends on {given}, which explain {share}% of it"
+COMPUTED = "{column} is {formula} in {holding:,} of {known:,} rows"
+FOLLOWS = "{column} follows from {given} in {holding:,} of {known:,} rows"
+ORDERED = "{column} is not {side} {other} in {holding:,} of {known:,} rows"
+COMES_AFTER = "{column} is {length} after {other}"
+OWN_LEVEL = "{column} has a level of its own for each {thing} ({share}% explained)"
+STEPS = "{column} moves in steps {order} ({share}% explained)"
+NEVER_MOVES = "{column} never {moves} {order} in {holding:,} of {known:,} rows"
+RUNS = "{column} stays the same in {most:,} rows at most {order}"
+REGULAR = "rows come at regular times {order}"
+HARDLY_NEW = "{column} is hardly ever new {order}"
+SEASON = "{column} follows the hour of the day {order}"
+
 # --- what kind of finding, in a few words --------------------------------------------------------
 
 UNUSUAL = "Unusual {what}"

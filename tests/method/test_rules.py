@@ -161,7 +161,7 @@ def test_dates_in_the_wrong_order_are_told() -> None:
     found = outlying.explain({"ordered": ordered, "shipped": shipped}, row=9)
     assert found.exceptional
     details = " ".join(pair.detail or "" for story in found.stories for pair in story.pairs)
-    assert f"before ordered = {ordered[9]}; in 799 of 800 rows it is not" in details
+    assert f"before ordered = {ordered[9]}, unlike 799 of 800 rows" in details
 
 
 _DATED = np.datetime64("2024-01-01T00:00:00.000000")
@@ -182,7 +182,7 @@ def test_a_long_time_between_two_dates_is_told() -> None:
     found = outlying.explain(table, row=5)
     headline = found.stories[0].headline
     ordered = str(table["ordered"][5])[:10]
-    assert headline.said == f"214 days after ordered = {ordered} 00:00; expected 1 to 9 days"
+    assert headline.said == f"214 days after ordered = {ordered} 00:00, expected 1 to 9 days"
     assert set(found.stories[0].columns) == {"ordered", "shipped"}
     assert found.exceptional
     assert headline.expected is not None
@@ -226,4 +226,4 @@ def test_an_amount_unlike_those_of_its_account_is_told() -> None:
     assert found.exceptional
     detail = found.stories[0].headline.detail
     assert detail is not None
-    assert f"by the 8 rows where account = A{accounts[row]:03d}" in detail
+    assert f"where account = A{accounts[row]:03d} (8 rows)" in detail

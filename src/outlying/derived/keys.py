@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
+from outlying import sentences as say
 from outlying.derived.derivation import PartDerivation
 from outlying.derived.spelling import patterns
 from outlying.table.columns import CategoricalColumn, Column, frozen
@@ -96,10 +97,10 @@ class Repeated(PartDerivation):
         count = dict(self.counts).get(cell)
         if count is None:
             return None
-        times = "twice" if count == 2 else f"{count:,} times"
-        if len(self.counts) == 1:
-            return f"is the only one that occurs {times}"
-        return f"occurs {times}, as few others do: nearly all occur once"
+        times = say.TWICE if count == 2 else say.SO_MANY_TIMES.format(count=count)
+        return (say.ONLY_ONE_TO_REPEAT if len(self.counts) == 1 else say.REPEATS).format(
+            times=times
+        )
 
 
 def key_derivations(parent: str, facts: KeyFacts) -> Iterator[Repeated]:

@@ -14,6 +14,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from outlying import sentences as say
 from outlying.derived.calendar import DATES, DAY
 from outlying.derived.relations import (
     NO_LIMITS,
@@ -92,11 +93,11 @@ class Panel:
         time = math.nan if own is None else number_of(self.form, own)
         return np.array([code], dtype=np.int32), np.array([time])
 
-    def of(self, values: Mapping[str, Value]) -> str:
+    def where(self, values: Mapping[str, Value]) -> str:
         """Name the thing of a row."""
         if self.entity is None:
             return ""
-        return f" for {self.entity.said(values[self.entity.name])}"
+        return say.WHERE.format(conditions=self.entity.said(values[self.entity.name]))
 
     @property
     def words(self) -> str:
@@ -107,9 +108,12 @@ class Panel:
     @property
     def note(self) -> str:
         """What was compared, and how it can be chosen."""
-        sides = "before it" if self.only_before else "before and after it"
-        guess = ", as guessed: the options entity and time say otherwise" if self.is_guess else ""
-        return f"Rows were compared with those {sides} {self.words}{guess}."
+        text = say.COMPARED_BEFORE if self.only_before else say.COMPARED_IN_TIME
+        within = ""
+        if self.entity is not None:
+            within = say.WITHIN_EACH.format(entity=printable(self.entity.name, SHORT))
+        guess = say.GUESSED if self.is_guess else ""
+        return text.format(time=printable(self.time, SHORT), within=within, guess=guess)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -152,6 +156,10 @@ class OwnPast(Relation):
         """Return how far cells are off, in usual distances."""
         raise NotImplementedError
 
+    def where(self, values: Mapping[str, Value]) -> str:
+        """Name the thing."""
+        return self.panel.where(values)
+
     @property
     def _own(self) -> str:
         return printable(self.parent, SHORT)
@@ -176,13 +184,16 @@ class Step(OwnPast):
         """Say what is expected, and what the rows before and after hold."""
         things, times = self.panel.row(values)
         near = self.rule.timeline.around(things, times)
-        sides = [
-            f"{word} {text_of(value_of(self.form, self._number(self.rule.values[place[0]])))}"
-            for word, place in (("after", near.before), ("before", near.after))
-            if place[0] >= 0 and not (word == "before" and self.panel.only_before)
-        ]
-        near_by = " and ".join(sides)
-        return f"expected {self.range_text(values)} {near_by}{self.panel.of(values)}"
+        before, after = (
+            text_of(value_of(self.form, self._number(self.rule.values[place])))
+            for place in (near.before[0], near.after[0])
+        )
+        text = say.EXPECTED_BETWEEN
+        if self.panel.only_before or near.after[0] < 0:
+            text = say.EXPECTED_NEXT
+        elif near.before[0] < 0:
+            text = say.EXPECTED_BEFORE
+        return text.format(expected=self.range_text(values), before=before, after=after)
 
     def ends_expected(self, values: Mapping[str, Value]) -> tuple[float, float]:
         """Return what the rows before and after suggest."""
@@ -205,14 +216,15 @@ class Step(OwnPast):
         near = self.rule.timeline.around(things, times)
         if near.before[0] >= 0 or (near.after[0] >= 0 and not self.panel.only_before):
             return None
-        side = "before it" if self.panel.only_before else "before or after it"
-        return f"there is no other row {side}{self.panel.of(values)} to compare {self._own} with"
+        text = say.NO_ROW_BEFORE if self.panel.only_before else say.NO_OTHER_ROW
+        where = self.panel.where(values)
+        return text.format(where=f" {where}" if where else "")
 
     @property
     def sentence(self) -> str:
         """The relation in words."""
         share = math.floor(100 * self.rule.explained)
-        return f"{self._own} moves in steps {self.panel.words} ({share}% explained)"
+        return say.STEPS.format(column=self._own, order=self.panel.words, share=share)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -240,20 +252,26 @@ class NeverFalls(OwnPast):
         place = (near.before if is_low else near.after)[0]
         number = float(self.rule.sign * self.rule.values[place])
         other = quantity_text(value_of(self.form, number))
-        where = f"{'below' if is_below else 'above'} {other} {'before' if is_low else 'after'} it"
-        return f"{where}{self.panel.of(values)}; {self._holds}"
-
-    @property
-    def _holds(self) -> str:
-        moves = "fall" if self.rule.sign > 0 else "rise"
-        return f"in {self.rule.holding:,} of {self.rule.known:,} rows it does not {moves}"
+        return say.OUT_OF_LINE.format(
+            side="below" if is_below else "above",
+            other=other,
+            when="before" if is_low else "after",
+            moves="fall" if self.rule.sign > 0 else "rise",
+            holding=self.rule.holding,
+            known=self.rule.known,
+        )
 
     @property
     def sentence(self) -> str:
         """The relation in words."""
         moves = "falls" if self.rule.sign > 0 else "rises"
-        rows = f"{self.rule.holding:,} of {self.rule.known:,} rows"
-        return f"{self._own} never {moves} {self.panel.words} in {rows}"
+        return say.NEVER_MOVES.format(
+            column=self._own,
+            moves=moves,
+            order=self.panel.words,
+            holding=self.rule.holding,
+            known=self.rule.known,
+        )
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -276,15 +294,13 @@ class StandsStill(OwnPast):
         length = int(self.rule.lengths(*row, own)[0])
         start = text_of(value_of(self.panel.form, self.rule.start(*row, own)))
         limit = self.rule.often.get(float(own[0]), self.rule.limit)
-        most = f"chance gives {math.floor(limit)} at most"
-        rows = f"{length:,} rows one after the other from {start} on"
-        return f"the same in {rows}{self.panel.of(values)}; {most}"
+        return say.STANDS_STILL.format(rows=length, start=start, most=math.floor(limit))
 
     @property
     def sentence(self) -> str:
         """The relation in words."""
-        rows = f"{math.floor(self.rule.limit)} rows at most"
-        return f"{self._own} is the same in {rows}, one after the other {self.panel.words}"
+        most = math.floor(self.rule.limit)
+        return say.RUNS.format(column=self._own, most=most, order=self.panel.words)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -309,12 +325,12 @@ class SinceLast(OwnPast):
             math.exp(float(self.rule.middle[things[0]])),
         )
         own, usual = (text_of(value_of(form, length)) for length in lengths)
-        return f"{own} after the row before{self.panel.of(values)}; usual are {usual}"
+        return say.SINCE_LAST.format(length=own, usual=usual)
 
     @property
     def sentence(self) -> str:
         """The relation in words."""
-        return f"rows come at regular times {self.panel.words}"
+        return say.REGULAR.format(order=self.panel.words)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -334,14 +350,12 @@ class FirstSeen(OwnPast):
     def said(self, values: Mapping[str, Value]) -> str | None:
         """Say among how many rows it is new."""
         rows = int(self.rule.rows_of(*self.panel.row(values))[0])
-        if self.panel.only_before:
-            return f"for the first time, after {rows:,} rows{self.panel.of(values)}"
-        return f"in no other of {rows:,} rows{self.panel.of(values)}"
+        return (say.FIRST_TIME if self.panel.only_before else say.IN_NO_OTHER).format(rows=rows)
 
     @property
     def sentence(self) -> str:
         """The relation in words."""
-        return f"{self._own} is hardly ever new {self.panel.words}"
+        return say.HARDLY_NEW.format(column=self._own, order=self.panel.words)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -364,8 +378,8 @@ class AtThisHour(OwnPast):
 
     def said(self, values: Mapping[str, Value]) -> str | None:
         """Say what is expected at this hour."""
-        hour = _hours(self.panel.row(values)[1])[0]
-        return f"expected {self.range_text(values)} at {hour:02d} h{self.panel.of(values)}"
+        hour = int(_hours(self.panel.row(values)[1])[0])
+        return say.EXPECTED_AT.format(expected=self.range_text(values), hour=hour)
 
     def ends_expected(self, values: Mapping[str, Value]) -> tuple[float, float]:
         """Return what is expected at this hour."""
@@ -378,7 +392,7 @@ class AtThisHour(OwnPast):
     @property
     def sentence(self) -> str:
         """The relation in words."""
-        return f"{self._own} follows the hour of the day {self.panel.words}"
+        return say.SEASON.format(column=self._own, order=self.panel.words)
 
 
 def _hours(times: Floats) -> Codes:

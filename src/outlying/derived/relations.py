@@ -15,6 +15,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from outlying import sentences as say
 from outlying.method import arithmetic, relations
 from outlying.method.distances import DUST, unit_of
 from outlying.method.relations import Values
@@ -91,20 +92,15 @@ def _number(form: Form, value: Value) -> float:
 
 
 def target_of(column: Column, rows: Rows) -> tuple[str, Form, float, tuple[float, float]]:
-    """Return a column as what relations tell of: its name, form and unit, and natural limits."""
+    """Return a column as what relations tell of: its name, form, unit, least and greatest value."""
     unit, limits = 0.0, NO_LIMITS
     if column.is_numeric and column.form in QUANTITIES:
         known = column.values[rows]
         known = known[~np.isnan(known)]
-        unit, limits = unit_of(known), _natural_limits(known)
+        unit = unit_of(known)
+        if len(known):
+            limits = float(known.min()), float(known.max())
     return column.name, column.form, unit, limits
-
-
-def _natural_limits(known: Floats) -> tuple[float, float]:
-    """Return between which numbers a column stays by its nature: 0 and infinity on one side."""
-    if not len(known) or known.min() < 0 < known.max():
-        return NO_LIMITS
-    return (-math.inf, 0.0) if known.min() < 0 else (0.0, math.inf)
 
 
 def numbers_of(column: Column) -> Floats:
@@ -124,7 +120,7 @@ class Relation:
     parent: str
     form: Form
     unit: float  # that the parent is rounded to; 0 where it is not
-    limits: tuple[float, float]  # that the parent never goes beyond
+    limits: tuple[float, float]  # the least and the greatest value of the parent
 
     gives_conditions: ClassVar[bool] = False
     is_mutual: ClassVar[bool] = True  # whether any of its columns may be the wrong one
@@ -175,6 +171,10 @@ class Relation:
         """Say what is expected instead."""
         raise NotImplementedError
 
+    def where(self, values: Mapping[str, Value]) -> str:  # noqa: ARG002
+        """Say among which rows that is expected; empty where all are meant."""
+        return ""
+
     def unknown(self, values: Mapping[str, Value]) -> str | None:  # noqa: ARG002
         """Say why nothing is expected of a row, where that is not for a missing value."""
         return None
@@ -195,8 +195,7 @@ class Relation:
             return None
         low, high = ends
         if low < high:  # what is computed is told as it is
-            low, high = max(low, self.limits[0]), min(high, self.limits[1])
-            low, high = (low, high) if low <= high else ends
+            low, high = self._within_limits(low, high)
         if self.unit and high - low >= self.unit:
             digits = max(0, round(-math.log10(self.unit)))
             low, high = (
@@ -206,11 +205,18 @@ class Relation:
         form: Form = "number" if self.form == "integer" else self.form
         return value_of(form, low), value_of(form, high)
 
+    def _within_limits(self, low: float, high: float) -> tuple[float, float]:
+        """Return the part of a range where there are values; all of it beyond, but for the sign."""
+        least, most = self.limits
+        first, last = 0.0 if least >= 0 else -math.inf, 0.0 if most <= 0 else math.inf
+        low, high = (min(max(end, first), last) for end in (low, high))
+        return (least if low < least < high else low), (most if low < most < high else high)
+
     def range_text(self, values: Mapping[str, Value]) -> str:
         """Write what is expected."""
         ends = self.expected(values)
         if ends is None:
-            return "something else"
+            return say.SOMETHING_ELSE
         own = values[self.parent]
         return range_text(*ends, telling_digits(own, ends), own)
 
@@ -275,7 +281,9 @@ class Fitted(Prediction):
 
     def said(self, values: Mapping[str, Value]) -> str | None:
         """Say which range is expected, given what others hold."""
-        return f"expected {self.range_text(values)} given {self._given(values)}"
+        return say.EXPECTED_GIVEN.format(
+            expected=self.range_text(values), given=self._given(values)
+        )
 
     @property
     def says_more(self) -> bool:
@@ -287,8 +295,8 @@ class Fitted(Prediction):
         """The relation in words: how much is explained."""
         share = math.floor(100 * self.fit.explained)
         given = _listed(printable(name, SHORT) for name in self.given)
-        many = "explain" if len(self.given) > 1 else "explains"
-        return f"{printable(self.parent, SHORT)} depends on {given}, which {many} {share}% of it"
+        text = say.DEPENDS if len(self.given) == 1 else say.DEPEND_ON_SEVERAL
+        return text.format(column=printable(self.parent, SHORT), given=given, share=share)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -312,20 +320,23 @@ class Computed(Prediction):
         return wanted, wanted
 
     def said(self, values: Mapping[str, Value]) -> str | None:
-        """Say what the value should be, how often it is, and by how much it differs here."""
-        own = number_of(self.form, values[self.parent])
-        wanted, _ = self.ends_expected(values)
-        more = "more" if own > wanted else "less"
-        off = quantity_text(abs(own - wanted))
-        return f"expected {quantity_text(wanted)}: {self.sentence}; here it is {off} {more}"
+        """Say what the value should be, and how often it is."""
+        return say.EXPECTED_BY_FORMULA.format(
+            expected=quantity_text(self.ends_expected(values)[0]),
+            formula=self.formula.text([printable(name, SHORT) for name in self.given]),
+            holding=self.holding,
+            known=self.known,
+        )
 
     @property
     def sentence(self) -> str:
         """The relation in words: the formula, and how often it holds."""
-        names = [printable(name, SHORT) for name in self.given]
-        text = self.formula.text(names)
-        rows = f"{self.holding:,} of {self.known:,} rows"
-        return f"{printable(self.parent, SHORT)} is {text} in {rows}"
+        return say.COMPUTED.format(
+            column=printable(self.parent, SHORT),
+            formula=self.formula.text([printable(name, SHORT) for name in self.given]),
+            holding=self.holding,
+            known=self.known,
+        )
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

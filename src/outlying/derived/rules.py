@@ -10,6 +10,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from outlying import sentences as say
 from outlying.derived.calendar import DATES, DAY, MINUTE
 from outlying.derived.relations import (
     NO_LIMITS,
@@ -158,17 +159,21 @@ class Follows(Relation):
     def said(self, values: Mapping[str, Value]) -> str | None:
         """Say which label is expected."""
         code = self.source.code(values[self.source.name])
-        expected, rows = self.rule.expected[code], self.rule.agreeing[code]
-        given = self.source.said(values[self.source.name])
-        agreeing = "1 other row" if rows == 1 else f"{rows:,} other rows"
-        return f"expected {self.own.text(int(expected))}, as in {agreeing} where {given}"
+        rows = int(self.rule.agreeing[code])
+        text = say.EXPECTED_AS_IN_ONE if rows == 1 else say.EXPECTED_AS_IN
+        return text.format(expected=self.own.text(int(self.rule.expected[code])), rows=rows)
+
+    def where(self, values: Mapping[str, Value]) -> str:
+        """Name the rows of the same source."""
+        return say.WHERE.format(conditions=self.source.said(values[self.source.name]))
 
     @property
     def sentence(self) -> str:
         """The relation in words."""
         names = printable(self.parent, SHORT), printable(self.source.name, SHORT)
-        rows = f"{self.rule.holding:,} of {self.rule.known:,} rows"
-        return f"{names[0]} follows from {names[1]} in {rows}"
+        return say.FOLLOWS.format(
+            column=names[0], given=names[1], holding=self.rule.holding, known=self.rule.known
+        )
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -200,15 +205,21 @@ class Ordered(Relation):
     def said(self, values: Mapping[str, Value]) -> str | None:
         """Say that the order is broken, and how rarely that is."""
         other = f"{printable(self.least, SHORT)} = {text_of(values[self.least])}"
-        rows = f"{self.rule.holding:,} of {self.rule.known:,} rows"
-        return f"{self._word} {other}; in {rows} it is not"
+        return say.OUT_OF_ORDER.format(
+            side=self._word, other=other, holding=self.rule.holding, known=self.rule.known
+        )
 
     @property
     def sentence(self) -> str:
         """The relation in words."""
         names = printable(self.parent, SHORT), printable(self.least, SHORT)
-        rows = f"{self.rule.holding:,} of {self.rule.known:,} rows"
-        return f"{names[0]} is not {self._word} {names[1]} in {rows}"
+        return say.ORDERED.format(
+            column=names[0],
+            side=self._word,
+            other=names[1],
+            holding=self.rule.holding,
+            known=self.rule.known,
+        )
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -241,9 +252,9 @@ class Later(Relation):
         """Say how long after the other moment it is, and how long that usually is."""
         own = number_of(self.form, values[self.parent]) - self._start(values)
         other = f"{printable(self.earlier, SHORT)} = {text_of(values[self.earlier])}"
-        side, after = ("before", " after") if own < 0 else ("after", "")
+        text = say.TOO_EARLY if own < 0 else say.NOT_AFTER
         expected = _range_of(*self.rule.ends, own)
-        return f"{_range_of(abs(own), abs(own))} {side} {other}; expected {expected}{after}"
+        return text.format(length=_range_of(abs(own), abs(own)), other=other, expected=expected)
 
     def ends_expected(self, values: Mapping[str, Value]) -> tuple[float, float] | None:
         """Return when it is expected."""
@@ -259,7 +270,9 @@ class Later(Relation):
     def sentence(self) -> str:
         """The relation in words."""
         names = printable(self.parent, SHORT), printable(self.earlier, SHORT)
-        return f"{names[0]} is {_range_of(*self.rule.ends)} after {names[1]}"
+        return say.COMES_AFTER.format(
+            column=names[0], length=_range_of(*self.rule.ends), other=names[1]
+        )
 
 
 def _range_of(low: float, high: float, beside: float = math.nan) -> str:
@@ -306,10 +319,13 @@ class OfOwnKind(Relation):
 
     def said(self, values: Mapping[str, Value]) -> str | None:
         """Say what is expected of this thing."""
-        code = self.things.code(values[self.things.name])
-        given = self.things.said(values[self.things.name])
-        rows = f"{int(self.rule.rows[code]):,} rows"
-        return f"expected {self.range_text(values)}, by the {rows} where {given}"
+        return say.EXPECTED.format(expected=self.range_text(values))
+
+    def where(self, values: Mapping[str, Value]) -> str:
+        """Name the thing, and count its rows."""
+        own = values[self.things.name]
+        rows = int(self.rule.rows[self.things.code(own)])
+        return say.WHERE_ROWS.format(conditions=self.things.said(own), rows=rows)
 
     def ends_expected(self, values: Mapping[str, Value]) -> tuple[float, float]:
         """Return what is expected of this thing."""
@@ -325,17 +341,16 @@ class OfOwnKind(Relation):
         rows = int(self.rule.rows[code]) if 0 <= code < len(self.rule.rows) else 0
         if rows >= rules.LEAST_OWN:
             return None
-        said, own = self.things.said(values[self.things.name]), printable(self.parent, SHORT)
-        has = f"has {rows:,} {'row' if rows == 1 else 'rows'}" if rows else "is new"
-        needed = f"{rules.LEAST_OWN} are needed"
-        return f"{said} {has}: too few to say what is usual of its {own} ({needed})"
+        text = {0: say.NEW_THING, 1: say.ONE_ROW_OF_THING}.get(rows, say.FEW_ROWS_OF_THING)
+        thing = self.things.said(values[self.things.name])
+        return text.format(thing=thing, rows=rows, needed=rules.LEAST_OWN)
 
     @property
     def sentence(self) -> str:
         """The relation in words."""
         names = printable(self.parent, SHORT), printable(self.things.name, SHORT)
         share = math.floor(100 * self.rule.explained)
-        return f"{names[0]} has a level of its own for each {names[1]} ({share}% explained)"
+        return say.OWN_LEVEL.format(column=names[0], thing=names[1], share=share)
 
 
 def find_rules(columns: Sequence[Column], drawn: Rows, options: Options) -> Iterator[Relation]:

@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 
+from outlying import sentences as say
 from outlying.derived.derivation import PartDerivation
 from outlying.derived.keys import MOST_ODD, repeated_texts
 from outlying.derived.spelling import (
@@ -154,7 +155,7 @@ class Pattern(TextDerivation):
         if pattern in self.common:
             return None
         usual = " or ".join(printable(common, 40) for common in self.common[:2])
-        return f"has a rare pattern, {printable(pattern, 40)} instead of {usual}"
+        return say.RARE_PATTERN.format(pattern=printable(pattern, 40), usual=usual)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -174,8 +175,8 @@ class Characters(TextDerivation):
         if not found:
             return None
         named = ", ".join(_sign(char) for char in found[:3])
-        which = "a character that is" if len(found) == 1 else "characters that are"
-        return f"has {which} odd in this column: {named}"
+        text = say.ODD_CHARACTER if len(found) == 1 else say.SOME_ODD_CHARACTERS
+        return text.format(characters=named)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -195,22 +196,22 @@ class Spelling(TextDerivation):
         if meant is None:
             return None
         named = printable(text_of(meant.label), 60)
-        return f"{_slip(str(value), meant.label)} {named} ({meant.rows:,} rows)"
+        return _slip(str(value), meant.label).format(meant=named, rows=meant.rows)
 
 
 def _slip(text: str, meant: str) -> str:
     """Say how a text differs from the one that was meant; spaces and capitals are hard to see."""
     if text.rstrip() == meant:
-        return "has a space at the end, unlike"
+        return say.SPACE_AT_THE_END
     if text.lstrip() == meant:
-        return "has a space at the beginning, unlike"
+        return say.SPACE_AT_THE_BEGINNING
     if "".join(text.split()) == "".join(meant.split()):
-        return "differs in its spaces from"
+        return say.OTHER_SPACES
     if text.casefold() == meant.casefold():
-        return "differs in capitals from"
+        return say.OTHER_CAPITALS
     if folded(text) == folded(meant):
-        return "differs in punctuation from"
-    return "looks like a misspelling of"
+        return say.WRITTEN_DIFFERENTLY
+    return say.LOOKS_MISSPELT
 
 
 def text_derivations(parent: str, facts: TextFacts) -> Iterator[PartDerivation]:
@@ -352,11 +353,12 @@ class WrittenAs(PartDerivation):
         noun, right, wrong = self.reading.noun, self.reading.right, self.reading.wrong
         style, has_shape = style_of(value)
         if self.reading.is_of_kind(style):
-            return f"is written unlike the other {right:,} {noun}s"
-        if has_shape:
-            return f"is no {noun}, in a column of {right:,} {noun}s"
-        which = "the only text" if wrong == 1 else f"one of {wrong:,} texts"
-        return f"is {which} in a column of {right:,} {noun}s"
+            text = say.WRITTEN_UNLIKE
+        elif has_shape:
+            text = say.NO_SUCH_THING
+        else:
+            text = say.ONLY_TEXT if wrong == 1 else say.ONE_OF_THE_TEXTS
+        return text.format(noun=noun, right=right, wrong=wrong)
 
 
 def written_derivations(column: Column) -> Iterator[WrittenAs]:

@@ -280,6 +280,7 @@ def pair_of(
         parent=None if origin is None else origin.parent,
         parent_value=None if origin is None else values[origin.parent],
         said=_said(own, values),
+        group=origin.where(values) if isinstance(origin, Relation) else "",
         given=() if origin is None else origin.given,
         expected=origin.expected(values) if isinstance(origin, Relation) else None,
     )

@@ -32,7 +32,7 @@ def notes_on(searched: Searched, found: int, options: Options) -> list[str]:
         told = say.ONLY_THE_STRONGEST_ONE if options.top == 1 else say.ONLY_THE_STRONGEST
         notes.append(told.format(count=options.top))
     unknown = dict.fromkeys(item.unknown(searched.values) for item in _origins(searched.selection))
-    notes += [f"{said[0].upper()}{said[1:]}." for said in unknown if said]
+    notes += [said for said in unknown if said]
     return notes + ([say.NEW_ROW_JOINED] if searched.is_new else [])
 
 

@@ -181,6 +181,8 @@ class Pair(Ranked):
     parent: str | None = dataclasses.field(default=None, repr=False)
     parent_value: Value = dataclasses.field(default=None, repr=False)
     said: str | None = dataclasses.field(default=None, repr=False)
+    #: Of a relation: among which rows that is expected, in words.
+    group: str = dataclasses.field(default="", repr=False)
     #: Of a relation: the other columns by which the value is expected to be another one.
     given: tuple[str, ...] = dataclasses.field(default=(), repr=False)
     #: The least and the greatest value that these expect; None where that is no range.
@@ -201,7 +203,8 @@ class Pair(Ranked):
         """What is odd of a derived property, in words; None where property and value say it."""
         if self.said is None:
             return None
-        return f"{wording.cell_of(self)}{wording.joint(self)}{self.said}"
+        cell, where = wording.cell_of(self), f" {self.group}" if self.group else ""
+        return f"{cell}{wording.joint(self)}{self.said}{where}"
 
     @builtins.property
     def ordinary_at(self) -> Value:

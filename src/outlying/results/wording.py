@@ -441,7 +441,7 @@ def hint_of(story: Story) -> str:
 
 def headline(pair: Pair) -> tuple[str, str, str]:
     """Return the odd cell, what was expected instead, and where: a finding in one line."""
-    where = say.WHERE.format(conditions=conditions(pair)) if pair.conditions else ""
+    where = say.WHERE.format(conditions=conditions(pair)) if pair.conditions else pair.group
     if pair.said is not None:
         return cell_of(pair, _SHORT), pair.said, where
     return claim(pair, _SHORT), _expected(pair), where
