@@ -95,11 +95,16 @@ class Group:
         return quantile(away, 0.5) if is_enough else 0.0
 
     @cached_property
-    def _tails(self) -> tuple[_Tail, _Tail]:
+    def _core(self) -> Sequence[float]:
+        """The values without those ten times as far out as the tenth."""
         q10, q50, q90 = (quantile(self.values, share) for share in (0.1, 0.5, 0.9))
         low = q10 - 10 * (q50 - q10) if q10 < q50 else -math.inf
         high = q90 + 10 * (q90 - q50) if q90 > q50 else math.inf
-        core = [x for x in self.values if low <= x <= high]
+        return [x for x in self.values if low <= x <= high]
+
+    @cached_property
+    def _tails(self) -> tuple[_Tail, _Tail]:
+        core = self._core
         shares = (0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95)
         q05, q10, q25, q50, q75, q90, q95 = (quantile(core, share) for share in shares)
         floor = max(self.step, (q95 - q05) / 10)
@@ -111,28 +116,53 @@ class Group:
 
     def tail(self, x: float) -> float:
         """Return the tail M of a value, faded."""
-        above, below = self._tails
+        upper, lower = self._sides(x)
         copies = sum(other == x for other in self.values)
         larger = len({other for other in self.values if other > x})
         smaller = len({other for other in self.values if other < x})
-        return max(
-            above.nats(x - above.begin) * self._fade(copies + larger),
-            below.nats(below.begin - x) * self._fade(copies + smaller),
-        )
+        return max(upper * self._fade(copies + larger), lower * self._fade(copies + smaller))
+
+    def _sides(self, x: float) -> tuple[float, float]:
+        """Return how far a value lies above and below, however many rows share it."""
+        above, below = self._tails
+        upper, lower = above.nats(x - above.begin), below.nats(below.begin - x)
+        larger, smaller = self._beside
+        if larger:
+            upper = larger._sides(x)[0]
+            upper += math.log(len(self.values) / len(larger.values)) if upper else 0.0
+        if smaller:
+            lower = smaller._sides(x)[1]
+            lower += math.log(len(self.values) / len(smaller.values)) if lower else 0.0
+        return upper, lower
+
+    @cached_property
+    def _beside(self) -> tuple[Group | None, Group | None]:
+        """Return the values above and below a spike at the median, where enough of them differ."""
+        q25, q50, q75 = (quantile(self._core, share) for share in (0.25, 0.5, 0.75))
+        if q50 not in (q25, q75):
+            return None, None
+        above, below = ([x for x in self.values if (x - q50) * side > 0] for side in (1, -1))
+        return self._part(above, q50), self._part(below, q50)
+
+    def _part(self, part: Sequence[float], spike: float) -> Group | None:
+        """Return one side of a spike without codes: far away, and more than a twentieth of it."""
+        far = 10 * off_spike(part, spike)
+        part = [x for x in part if abs(x - spike) <= far or part.count(x) <= 0.05 * len(part)]
+        commonest = max((part.count(x) for x in set(part)), default=0)
+        return Group(part, self.column) if len(part) - commonest >= 20 else None
 
     def lacks(self, x: float, nats: float) -> float:
         """Return what a value beyond the outer tenths lacks of so much surprise by its tail."""
         above, below = self._tails
-        if x > above.begin and above.a > 0:
-            return max(nats - above.nats(x - above.begin), 0.0)
-        if x < below.begin and below.a > 0:
-            return max(nats - below.nats(below.begin - x), 0.0)
-        return 0.0
+        larger, smaller = self._beside
+        has_tail = (x > above.begin and above.a > 0) or (x < below.begin and below.a > 0)
+        has_tail |= larger is not None and x > larger._tails[0].begin
+        has_tail |= smaller is not None and x < smaller._tails[1].begin
+        return max(nats - self.beyond(x), 0.0) if has_tail else 0.0
 
     def beyond(self, x: float) -> float:
         """Return the tail of a value, however many rows share it."""
-        above, below = self._tails
-        return max(above.nats(x - above.begin), below.nats(below.begin - x))
+        return max(self._sides(x))
 
     def _fade(self, as_far: int) -> float:
         others = max(as_far, 1) - 1

@@ -22,6 +22,8 @@ SHAPES: dict[str, Callable[[np.random.Generator, int], Floats]] = {
     "heavy": lambda rng, n: rng.standard_t(2, n),
     "uniform": lambda rng, n: rng.random(n),
     "spike": lambda rng, n: np.where(rng.random(n) < 0.9, 0.1, rng.exponential(size=n)),
+    "both sides": lambda rng, n: np.where(rng.random(n) < 0.5, 0.0, rng.standard_t(2, n).round(1)),
+    "code off": lambda rng, n: rng.choice([0.0, 0.0, 1e4], n) + rng.poisson(1, n),
     "rare off": lambda rng, n: np.where(np.arange(n) % 40, 0.1, rng.exponential(size=n).round(2)),
     "constant but one": lambda rng, n: np.where(np.arange(n) == rng.integers(n), 0.3, 0.1),
     "two groups": lambda rng, n: rng.normal(size=n) + 30 * (rng.random(n) < 0.06),
@@ -108,7 +110,10 @@ def test_what_many_rows_share_is_no_surprise() -> None:
 
 
 def test_rows_off_a_spike_tell_how_far_such_rows_lie() -> None:
-    """Hundreds that differ do, below 3% of the table, too; copies of one code do not."""
+    """Hundreds that differ do, below 3% of the table, too; copies of one code do not.
+
+    7.1 is as far out as exp(-3.5) of the wet days, which are 0.7% of all.
+    """
     rain = np.random.default_rng(1).exponential(2.0, 300).round(1) + 0.1
     asked = np.array([7.1, 900.0])
     wet, coded, both = (
@@ -116,8 +121,22 @@ def test_rows_off_a_spike_tell_how_far_such_rows_lie() -> None:
         for off in (rain, np.full(300, 900.0), np.append(rain, np.full(300, 900.0)))
     )
     usual, far = Group(wet, ColumnFacts(wet)).tail(asked)
-    assert usual < 8 < 100 < far
+    assert usual == pytest.approx(3.5 + np.log(40_300 / 300), abs=0.6)
+    assert far > 50
     code = Group(coded, ColumnFacts(coded)).tail(asked)
     assert code == pytest.approx(surprise.OFF_A_SPIKE)
     usual, far = Group(both, ColumnFacts(both)).tail(asked)
-    assert usual < 8 < 100 < far
+    assert usual < 9 < 50 < far
+
+
+def test_values_beside_a_spike_are_compared_with_each_other() -> None:
+    """Most have no capital, some have much: that is no error. A tip of 250 is one."""
+    rng = np.random.default_rng(2)
+    capital = np.exp(rng.normal(6, 1.8, 1_500))
+    tips = np.append(rng.exponential(3.0, 1_750).round(1) + 0.1, 250.0)
+    for off, low, high in ((capital, 0.0, 10.0), (tips, 12.0, 1e9)):
+        values = np.sort(np.append(np.zeros(3_300), off))
+        group = Group(values, ColumnFacts(values))
+        assert low < group.tail(values[-1:])[0] < high
+        mirrored = Group(-values[::-1], ColumnFacts(-values[::-1]))
+        assert mirrored.tail(-values[-1:]) == pytest.approx(group.tail(values[-1:]))

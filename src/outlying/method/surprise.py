@@ -17,6 +17,7 @@ import numpy as np
 from outlying.kernel.sweep import places_of
 from outlying.method.density import Counts, Floats, bandwidth, mean_neighbours
 from outlying.method.measure import SCALES
+from outlying.table.columns import Mask
 
 #: What the standard deviation of clipped normal values is to be multiplied by.
 CLIPPED = 1.13
@@ -197,15 +198,57 @@ class Group:
         Beside a spike there is no tail: what is off it is odd, however far it lies.
         """
         _, q10, q25, q50, q75, q90, _ = self._quantiles
+        below, above = self._beside
         has_tail = ((values < q10) & (q25 < q50)) | ((values > q90) & (q50 < q75))
+        has_tail |= above.is_outside(values)[1] if above else False
+        has_tail |= below.is_outside(values)[0] if below else False
         return np.where(has_tail, np.maximum(nats - np.maximum(*self.beyond(values)), 0.0), 0.0)
+
+    def is_outside(self, values: Floats) -> tuple[Mask, Mask]:
+        """Return which values lie below the lower tenth, and which above the upper one."""
+        _, q10, _, _, _, q90, _ = self._quantiles
+        return values < q10, values > q90
 
     def distance(self, values: Floats, nats: float) -> Floats:
         """Return what the distance of ascending values is worth whose tail exceeds so much."""
         return DISTANCE * np.log1p(np.maximum(self.tail(values) - nats, 0.0))
 
     def beyond(self, values: Floats) -> tuple[Floats, Floats]:
-        """Return the surprise of values above the upper tenth, and below the lower one."""
+        """Return the surprise of values above the upper tenth, and below the lower one.
+
+        Values beside a spike are compared with others on their side: it tells of no tail.
+        """
+        upper, lower = self._tails(values)
+        below, above = self._beside
+        if above is not None:
+            share = math.log(len(self.ordered) / len(above.ordered))
+            own = above.beyond(values)[0]
+            upper = np.where(own > 0, own + share, 0.0)
+        if below is not None:
+            share = math.log(len(self.ordered) / len(below.ordered))
+            own = below.beyond(values)[1]
+            lower = np.where(own > 0, own + share, 0.0)
+        return upper, lower
+
+    @functools.cached_property
+    def _beside(self) -> tuple[Group | None, Group | None]:
+        """What lies below and above a spike, where enough does; of a relation, nothing does."""
+        _, _, q25, q50, q75, _, _ = self._quantiles
+        if self.facts.usual is not None or q50 not in (q25, q75):
+            return None, None
+        low, high = np.searchsorted(self.ordered, q50), np.searchsorted(self.ordered, q50, "right")
+        return self._part(self.ordered[:low], q50), self._part(self.ordered[high:], q50)
+
+    def _part(self, ordered: Floats, spike: float) -> Group | None:
+        """Return a side of a spike, without codes that would make its tail look heavy."""
+        values, counts = np.unique(ordered, return_counts=True)
+        is_far = np.abs(values - spike) > FAR * distance_off(ordered, spike)
+        is_code = is_far & (counts > OUTER_TWENTIETHS[0] * len(ordered))
+        ordered = np.repeat(values[~is_code], counts[~is_code])
+        varied = len(ordered) - counts[~is_code].max(initial=0)
+        return Group(ordered, self.facts) if varied >= VARIED else None
+
+    def _tails(self, values: Floats) -> tuple[Floats, Floats]:
         q05, q10, q25, q50, q75, q90, q95 = self._quantiles
         floor = max(self.facts.step, (q95 - q05) / 10)
         spike = self.facts.off(q50) / TO_QUARTILE if q50 in (q25, q75) else 0.0
