@@ -97,16 +97,16 @@ MONTHS = (
 # --- what other columns, and other rows of the same thing, say of a cell -------------------------
 
 SOMETHING_ELSE = "something else"
-EXPECTED_GIVEN = "expected {expected} given {given}"
-EXPECTED_BY_FORMULA = "expected {expected}: it is {formula} in {holding:,} of {known:,} rows"
-EXPECTED_AS_IN = "expected {expected}, as in {rows:,} other rows"
-EXPECTED_AS_IN_ONE = "expected {expected}, as in 1 other row"
+GIVEN = "given {given}"
+BY_FORMULA = "by {formula}, as in {holding:,} of {known:,} rows"
+AS_IN = "where {conditions}, as in {rows:,} other rows"
+AS_IN_ONE = "where {conditions}, as in 1 other row"
 OUT_OF_ORDER = "{side} {other}, unlike {holding:,} of {known:,} rows"
 TOO_EARLY = "{length} before {other}, expected {expected} after it"
 NOT_AFTER = "{length} after {other}, expected {expected}"
-EXPECTED_BETWEEN = "expected {expected}, with {before} before and {after} after it"
-EXPECTED_NEXT = "expected {expected}, with {before} before it"
-EXPECTED_BEFORE = "expected {expected}, with {after} after it"
+BETWEEN_NEIGHBOURS = "with {before} before and {after} after it"
+AFTER_A_NEIGHBOUR = "with {before} before it"
+BEFORE_A_NEIGHBOUR = "with {after} after it"
 OUT_OF_LINE = (
     "{side} {other} in the row {when} it (in {holding:,} of {known:,} rows it does not {moves})"
 )
@@ -114,7 +114,7 @@ STANDS_STILL = "unchanged in {rows:,} rows from {start} on (by chance, in {most:
 SINCE_LAST = "{length} after the row before it, usually {usual}"
 FIRST_TIME = "for the first time in {rows:,} rows"
 IN_NO_OTHER = "in no other of the {rows:,} rows"
-EXPECTED_AT = "expected {expected} from {hour:02d}:00 to {hour:02d}:59"
+AT_HOUR = "from {hour:02d}:00 to {hour:02d}:59"
 NEW_THING = "No other row has {thing}: nothing says what is usual there."
 ONE_ROW_OF_THING = (
     "Only one row has {thing}: too few to say what is usual there ({needed} are needed)."

@@ -35,7 +35,7 @@ def test_a_broken_formula_is_told() -> None:
     assert story.headline.given == ("price", "quantity", "discount")
     assert story.headline.detail is not None
     assert story.headline.detail.endswith(
-        "expected 26.68: it is price x quantity x (1 - discount) in 599 of 600 rows"
+        "expected 26.68 by price x quantity x (1 - discount), as in 599 of 600 rows"
     )
     (relation,) = found.population.relations
     assert (relation.column, relation.kind) == ("total", "formula")
@@ -104,7 +104,7 @@ def test_a_new_object_is_judged_by_the_relations_of_the_table() -> None:
     found = outlying.explain(orders(), object=new)
     assert found.exceptional
     details = [story.headline.detail or "" for story in found.stories]
-    assert any("total = 99, expected 20: it is price x quantity" in detail for detail in details)
+    assert any("total = 99, expected 20 by price x quantity" in detail for detail in details)
     fitting = outlying.explain(orders(), object=new | {"total": 20.0})
     assert not fitting.exceptional
 

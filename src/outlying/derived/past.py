@@ -180,20 +180,20 @@ class Step(OwnPast):
         near = self.rule.timeline.around(things, times)
         return self.rule.residuals(things, near, logarithm(numbers_of(parent), self.rule.least))
 
-    def said(self, values: Mapping[str, Value]) -> str | None:
-        """Say what is expected, and what the rows before and after hold."""
+    def where(self, values: Mapping[str, Value]) -> str:
+        """Say what the rows before and after hold."""
         things, times = self.panel.row(values)
         near = self.rule.timeline.around(things, times)
         before, after = (
             text_of(value_of(self.form, self._number(self.rule.values[place])))
             for place in (near.before[0], near.after[0])
         )
-        text = say.EXPECTED_BETWEEN
+        text = say.BETWEEN_NEIGHBOURS
         if self.panel.only_before or near.after[0] < 0:
-            text = say.EXPECTED_NEXT
+            text = say.AFTER_A_NEIGHBOUR
         elif near.before[0] < 0:
-            text = say.EXPECTED_BEFORE
-        return text.format(expected=self.range_text(values), before=before, after=after)
+            text = say.BEFORE_A_NEIGHBOUR
+        return f"{text.format(before=before, after=after)} {self.panel.where(values)}".rstrip()
 
     def ends_expected(self, values: Mapping[str, Value]) -> tuple[float, float]:
         """Return what the rows before and after suggest."""
@@ -376,10 +376,10 @@ class AtThisHour(OwnPast):
         own = logarithm(numbers_of(parent), self._kind.least)
         return self._kind.residuals(things, self.rule.without(_hours(times), own))
 
-    def said(self, values: Mapping[str, Value]) -> str | None:
-        """Say what is expected at this hour."""
+    def where(self, values: Mapping[str, Value]) -> str:
+        """Name the hour, and the thing."""
         hour = int(_hours(self.panel.row(values)[1])[0])
-        return say.EXPECTED_AT.format(expected=self.range_text(values), hour=hour)
+        return f"{say.AT_HOUR.format(hour=hour)} {self.panel.where(values)}".rstrip()
 
     def ends_expected(self, values: Mapping[str, Value]) -> tuple[float, float]:
         """Return what is expected at this hour."""

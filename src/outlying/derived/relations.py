@@ -169,10 +169,10 @@ class Relation:
 
     def said(self, values: Mapping[str, Value]) -> str | None:
         """Say what is expected instead."""
-        raise NotImplementedError
+        return say.EXPECTED.format(expected=self.range_text(values))
 
     def where(self, values: Mapping[str, Value]) -> str:  # noqa: ARG002
-        """Say among which rows that is expected; empty where all are meant."""
+        """Say by what, or among which rows, that is expected; empty where all are meant."""
         return ""
 
     def unknown(self, values: Mapping[str, Value]) -> str | None:  # noqa: ARG002
@@ -279,11 +279,9 @@ class Fitted(Prediction):
         low, high = self.fit.expected(self._row(values))
         return float(low[0]), float(high[0])
 
-    def said(self, values: Mapping[str, Value]) -> str | None:
-        """Say which range is expected, given what others hold."""
-        return say.EXPECTED_GIVEN.format(
-            expected=self.range_text(values), given=self._given(values)
-        )
+    def where(self, values: Mapping[str, Value]) -> str:
+        """Say what others hold."""
+        return say.GIVEN.format(given=self._given(values))
 
     @property
     def says_more(self) -> bool:
@@ -320,9 +318,12 @@ class Computed(Prediction):
         return wanted, wanted
 
     def said(self, values: Mapping[str, Value]) -> str | None:
-        """Say what the value should be, and how often it is."""
-        return say.EXPECTED_BY_FORMULA.format(
-            expected=quantity_text(self.ends_expected(values)[0]),
+        """Say what the value should be."""
+        return say.EXPECTED.format(expected=quantity_text(self.ends_expected(values)[0]))
+
+    def where(self, values: Mapping[str, Value]) -> str:  # noqa: ARG002
+        """Say by which formula, and how often that holds."""
+        return say.BY_FORMULA.format(
             formula=self.formula.text([printable(name, SHORT) for name in self.given]),
             holding=self.holding,
             known=self.known,

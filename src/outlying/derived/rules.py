@@ -159,13 +159,14 @@ class Follows(Relation):
     def said(self, values: Mapping[str, Value]) -> str | None:
         """Say which label is expected."""
         code = self.source.code(values[self.source.name])
-        rows = int(self.rule.agreeing[code])
-        text = say.EXPECTED_AS_IN_ONE if rows == 1 else say.EXPECTED_AS_IN
-        return text.format(expected=self.own.text(int(self.rule.expected[code])), rows=rows)
+        return say.EXPECTED.format(expected=self.own.text(int(self.rule.expected[code])))
 
     def where(self, values: Mapping[str, Value]) -> str:
-        """Name the rows of the same source."""
-        return say.WHERE.format(conditions=self.source.said(values[self.source.name]))
+        """Name the rows of the same source, and how many of them agree."""
+        own = values[self.source.name]
+        rows = int(self.rule.agreeing[self.source.code(own)])
+        text = say.AS_IN_ONE if rows == 1 else say.AS_IN
+        return text.format(conditions=self.source.said(own), rows=rows)
 
     @property
     def sentence(self) -> str:
@@ -316,10 +317,6 @@ class OfOwnKind(Relation):
         things = self.things.codes(columns[self.things.name])
         found = self.rule.residuals(things, logarithm(parent, self.rule.least))
         return NumericColumn(self.name, "number", frozen(found), self)
-
-    def said(self, values: Mapping[str, Value]) -> str | None:
-        """Say what is expected of this thing."""
-        return say.EXPECTED.format(expected=self.range_text(values))
 
     def where(self, values: Mapping[str, Value]) -> str:
         """Name the thing, and count its rows."""

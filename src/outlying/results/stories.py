@@ -181,7 +181,7 @@ class Pair(Ranked):
     parent: str | None = dataclasses.field(default=None, repr=False)
     parent_value: Value = dataclasses.field(default=None, repr=False)
     said: str | None = dataclasses.field(default=None, repr=False)
-    #: Of a relation: among which rows that is expected, in words.
+    #: Of a relation: by what, or among which rows, that is expected, in words.
     group: str = dataclasses.field(default="", repr=False)
     #: Of a relation: the other columns by which the value is expected to be another one.
     given: tuple[str, ...] = dataclasses.field(default=(), repr=False)
