@@ -255,6 +255,9 @@ ONLY_THE_STRONGEST_ONE = "Only the strongest finding is given."
 PARTS_COMPARED = "Also compared: {parts}."
 PARTS_OF = "{parts} of {column}"
 ONLY_PARTS = "Of {columns}, only parts were compared: nearly every text is different."
+HOURS_AND_MINUTES = (
+    "{columns}: read as hours and minutes, 517 as 05:17 (--type {columns}=numeric says otherwise)."
+)
 ON_A_CIRCLE = "In {columns}, 23:50 is close to 00:10."
 NOT_COMPARED_BY = (
     "{column} is named as entity or time, but takes no part: rows were not compared by it."

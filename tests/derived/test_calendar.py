@@ -7,6 +7,7 @@ import datetime as dt
 from collections.abc import Sequence
 from pathlib import Path
 
+import duckdb
 import numpy as np
 import pyarrow
 import pyarrow.parquet as pq
@@ -150,3 +151,56 @@ def test_times_of_day_across_midnight_lie_on_a_circle(
         assert [line.value(row) for row in range(len(times))] == times  # to the second
         low, high = each.ends
         assert low <= line.values.min() <= line.values.max() <= high
+
+
+def _departures(rows: int = 3_000, seed: int = 0) -> dict[str, np.ndarray]:
+    """Return hours and minutes as whole numbers: by day around 9, at night around midnight."""
+    rng = np.random.default_rng(seed)
+    at_night = rng.random(rows) < 0.3
+    minutes = np.where(at_night, rng.normal(1430, 30, rows), rng.normal(540, 40, rows))
+    minutes = minutes.astype(int) % MINUTES
+    return {
+        "dep": minutes // 60 * 100 + minutes % 60,
+        "kind": np.where(at_night, "night", "day"),
+        "delay": rng.gamma(1, 10, rows).round(2),
+    }
+
+
+def test_hours_and_minutes_as_whole_numbers_lie_on_a_circle() -> None:
+    table = _departures()
+    table["dep"][[7, 8]], table["kind"][[7, 8]] = (2, 1300), ("night", "night")
+    explainer = outlying.Explainer(table)
+    odd = explainer.explain(row=8)
+    assert odd.exceptional
+    assert odd.stories[0].headline.property == "dep (hour)"
+    assert any(note.startswith("dep: read as hours and minutes") for note in odd.notes)
+    ordinary = explainer.explain(row=7)  # 00:02 follows 23:59
+    assert not ordinary.exceptional
+
+
+def test_what_is_no_time_among_hours_and_minutes_is_told(few_drawn: int) -> None:
+    table = _departures(2 * few_drawn)
+    table["dep"][7] = 1275
+    frame = pyarrow.table(table)
+    memory = outlying.explain(frame, row=7)
+    assert memory.stories[0].headline.said == (
+        f"is no time of day, in a column of {len(frame) - 1:,} times"
+    )
+    stream = outlying.explain(duckdb.from_arrow(frame), where={"dep": 1275})
+    assert stream.stories[0].headline.said == memory.stories[0].headline.said
+    declared = outlying.explain(table, row=7, types={"dep": "numeric"})
+    assert not any(item.name.startswith("dep") for item in declared.population.derived_columns)
+
+
+@pytest.mark.parametrize(
+    "numbers",
+    [
+        [100 * floor + room for floor in range(1, 20) for room in range(1, 31)],  # rooms
+        range(1900, 2025),
+        range(0, 2400, 25),
+        range(60),
+        [100 * hour for hour in range(24)],
+    ],
+)
+def test_other_whole_numbers_are_no_hours_and_minutes(numbers: Sequence[int]) -> None:
+    assert not CalendarFacts.of_clock(np.repeat(np.array(numbers, dtype=float), 20)).is_clock

@@ -19,7 +19,7 @@ from outlying.derived.derivation import PartDerivation
 from outlying.sentences import MONTHS, WEEKDAYS
 from outlying.table.columns import Column, NumericColumn, frozen
 from outlying.table.table import Part
-from outlying.table.values import Counts, Floats, Form
+from outlying.table.values import Counts, Floats, Form, Value
 
 #: Forms that have parts; a date has no hour, a time of day nothing else.
 DATES: tuple[Form, ...] = ("date", "datetime", "instant", "time")
@@ -35,6 +35,11 @@ _FARTHEST = 10_000 * 365.25 * DAY  # moments beyond have no date
 _STEP = 5
 _WINDOW = 24
 
+#: Whole numbers are hours and minutes (517, 2359) if so many of 100 or more differ, with so many
+#: minutes, one of them so late, in so many hours, one after noon; and so few cannot be.
+LEAST_CLOCK, LEAST_MINUTES, LATE_MINUTE, LEAST_HOURS, AFTERNOON = 30, 4, 45, 3, 13
+MOST_OTHERS, MOST_OTHERS_SHARE = 1_000, 0.02
+
 Days: TypeAlias = npt.NDArray[np.int64]
 
 
@@ -48,6 +53,7 @@ class CalendarFacts:
 
     days: Days
     minutes: Counts
+    others: int = 0  # rows with a whole number that is no hour and minute
 
     @classmethod
     def of(cls, values: Floats, rows: Counts | None = None) -> CalendarFacts:
@@ -62,11 +68,47 @@ class CalendarFacts:
 
     def merged(self, other: CalendarFacts) -> CalendarFacts:
         """Return the facts of the rows of both."""
-        return CalendarFacts(np.union1d(self.days, other.days), self.minutes + other.minutes)
+        return CalendarFacts(
+            np.union1d(self.days, other.days),
+            self.minutes + other.minutes,
+            self.others + other.others,
+        )
+
+    @classmethod
+    def of_clock(cls, values: Floats, rows: Counts | None = None) -> CalendarFacts:
+        """Count whole numbers that may be hours and minutes, or `rows` of each."""
+        minutes = _clock_minutes(values)
+        is_time, weights = ~np.isnan(minutes), np.ones(len(values)) if rows is None else rows
+        counts = np.bincount(minutes[is_time].astype(int), weights[is_time], minlength=MINUTES)
+        others = int(weights[~is_time & ~np.isnan(values)].sum())
+        return cls(np.zeros(0, dtype=np.int64), counts.astype(np.int64), others)
+
+    @property
+    def is_clock(self) -> bool:
+        """Whether whole numbers are hours and minutes: none has a minute of 60 or later.
+
+        By chance, six in ten numbers have such an end: not thirty of thirty. Rooms and courses
+        count on from 1, and hardly reach the last minutes of an hour.
+        """
+        rows = int(self.minutes.sum())
+        if self.others > min(MOST_OTHERS, MOST_OTHERS_SHARE * rows) or rows < LEAST_ROWS:
+            return False
+        hours, minutes = np.divmod(np.flatnonzero(self.minutes[60:]) + 60, 60)
+        return (
+            len(hours) >= LEAST_CLOCK
+            and len(np.unique(minutes)) >= LEAST_MINUTES
+            and int(minutes.max()) >= LATE_MINUTE
+            and len(np.unique(hours)) >= LEAST_HOURS
+            and int(hours.max()) >= AFTERNOON
+        )
 
     def parts(self, form: Form) -> Iterator[Part]:
         """Return the parts that repeat, and differ."""
         if self.minutes.sum() < LEAST_ROWS:
+            return
+        if form in ("integer", "number"):
+            if self.is_clock:
+                yield Part.HOUR
             return
         if form == "time":
             if self.is_across_midnight:
@@ -113,6 +155,12 @@ class CalendarDerivation(PartDerivation):
 
     cut: int = 0  # the minute at which the line of the hours begins
     is_exact: bool = False  # whether hours are not rounded to minutes: those of times of day
+    is_clock: bool = False  # whether the parent holds whole numbers such as 517 for 05:17
+
+    @property
+    def replaces_parent(self) -> bool:
+        """Whether the parent itself is not compared: its circle is."""
+        return self.is_exact or self.is_clock
 
     @property
     def gives_conditions(self) -> bool:
@@ -130,29 +178,64 @@ class CalendarDerivation(PartDerivation):
     def computed(self, parent: Column) -> Column:
         """Compute the part of each moment."""
         assert parent.is_numeric  # noqa: S101 - moments are numbers inside
-        known = _in_calendar(parent.values)
-        days, minutes = _split(_chosen(parent.values, known))
+        values = MINUTE * _clock_minutes(parent.values) if self.is_clock else parent.values
+        known = _in_calendar(values)
+        days, minutes = _split(_chosen(values, known))
         if self.part in (Part.WEEKDAY, Part.MONTH):
             of_week = self.part is Part.WEEKDAY
             codes = np.full(len(known), -1, dtype=np.int32)
             codes[known] = _by_day(_weekdays if of_week else _months_of_year, days)
             return self._labelled(WEEKDAYS if of_week else MONTHS, codes)
-        values = np.full(len(known), np.nan)
+        found = np.full(len(known), np.nan)
         if self.part is Part.DAY:
-            values[known] = _by_day(_days_of_month, days)
-            return NumericColumn(self.name, "integer", frozen(values), self)
-        times = parent.values[known] if self.is_exact else MINUTE * minutes
-        values[known] = times + np.where(minutes < self.cut, DAY, 0.0)
-        return NumericColumn(self.name, "time", frozen(values), self)
+            found[known] = _by_day(_days_of_month, days)
+            return NumericColumn(self.name, "integer", frozen(found), self)
+        times = values[known] if self.is_exact else MINUTE * minutes
+        found[known] = times + np.where(minutes < self.cut, DAY, 0.0)
+        return NumericColumn(self.name, "time", frozen(found), self)
 
 
 def calendar_derivations(
     parent: str, form: Form, facts: CalendarFacts
-) -> Iterator[CalendarDerivation]:
+) -> Iterator[CalendarDerivation | NoTime]:
     """Return the parts of a column of moments that may say something."""
+    is_clock = form not in DATES
     for part in facts.parts(form):
         cut = facts.cut if part is Part.HOUR else 0
-        yield CalendarDerivation(parent, part, cut, is_exact=form == "time")
+        yield CalendarDerivation(parent, part, cut, is_exact=form == "time", is_clock=is_clock)
+        if is_clock and facts.others:
+            yield NoTime(parent, Part.WRITTEN, int(facts.minutes.sum()))
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class NoTime(PartDerivation):
+    """Which whole number among hours and minutes is none: 1275."""
+
+    times: int
+
+    def computed(self, parent: Column) -> Column:
+        """Name the numbers that are no time of day."""
+        assert parent.is_numeric  # noqa: S101 - whole numbers
+        is_time = ~np.isnan(_clock_minutes(parent.values))
+        others, places = np.unique(parent.values[~is_time], return_inverse=True)
+        words = [None if np.isnan(other) else f"'{int(other)}'" for other in others.tolist()]
+        codes = np.full(len(parent.values), len(words))
+        codes[~is_time] = places
+        return self._labelled([*words, "a time"], codes)
+
+    def remark(self, value: Value) -> str | None:
+        """Say that a number is no time of day."""
+        number = float(value) if isinstance(value, (int, float)) else math.nan
+        is_time = not np.isnan(_clock_minutes(np.array([number])))[0]
+        return None if is_time else f"is no time of day, in a column of {self.times:,} times"
+
+
+def _clock_minutes(values: Floats) -> Floats:
+    """Return the minute of the day of numbers such as 517 and 2359; NaN of what is none."""
+    hours = np.floor(values / 100)
+    minutes = values - 100 * hours
+    is_time = (values >= 0) & (values <= 2400) & (minutes < 60) & (np.floor(values) == values)
+    return np.where(is_time, (60 * hours + minutes) % MINUTES, np.nan)
 
 
 def _in_calendar(values: Floats) -> npt.NDArray[np.bool_]:

@@ -8,6 +8,7 @@ from typing import TypeAlias
 
 from outlying.derived.calendar import (
     DATES,
+    CalendarDerivation,
     CalendarFacts,
     calendar_derivations,
 )
@@ -34,7 +35,10 @@ def facts_of(column: Column) -> Facts | None:
     if column.is_numeric and column.form in DATES:
         return CalendarFacts.of(column.values)
     if column.is_numeric:
-        return KeyFacts.of(column.values) if column.form == "integer" else None
+        if column.form != "integer":
+            return None
+        clock = CalendarFacts.of_clock(column.values)
+        return clock if clock.is_clock else KeyFacts.of(column.values)
     return TextFacts.of(column) if column.form == "text" and not column.are_of_numbers else None
 
 
@@ -56,7 +60,8 @@ def joined(facts: Facts, column: Column) -> Facts:
     if not column.is_numeric:
         return facts
     if isinstance(facts, CalendarFacts):
-        return facts.merged(CalendarFacts.of(column.values))
+        count = CalendarFacts.of if column.form in DATES else CalendarFacts.of_clock
+        return facts.merged(count(column.values))
     return facts.merged(KeyFacts.of(column.values))
 
 
@@ -74,13 +79,14 @@ def with_derived(selection: Selection, table: Table, options: Options) -> Select
 
 
 def with_parts(selection: Selection, derived: tuple[Column, ...]) -> Selection:
-    """Add derived columns; times of day whose hours go across midnight are compared by these."""
-    circles = {column.family for column in derived if column.form == "time"}
-    columns = tuple(
-        column
-        for column in selection.columns
-        if column.form != "time" or column.name not in circles
-    )
+    """Add derived columns; times of day on a circle are compared by these alone."""
+    origins = (column.origin for column in derived)
+    circles = {
+        item.parent
+        for item in origins
+        if isinstance(item, CalendarDerivation) and item.replaces_parent
+    }
+    columns = tuple(column for column in selection.columns if column.name not in circles)
     return dataclasses.replace(selection, columns=columns, derived=derived)
 
 
@@ -95,7 +101,10 @@ def chosen(
     having = names_with_parts(selection, options)
     for column in columns:
         if column.name in having:
-            for derivation in _parts_of(column, facts.get(column.name)):
+            known = facts.get(column.name)
+            if column.name in options.declared and column.form == "integer":
+                known = None  # numbers that are declared as such are no hours and minutes
+            for derivation in _parts_of(column, known):
                 if derivation.name not in names and derivation.name not in options.exclude:
                     yield derivation
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from outlying import sentences as say
+from outlying.derived.calendar import CalendarDerivation
 from outlying.derived.past import OwnPast
 from outlying.derived.relations import Relation, summaries
 from outlying.options import DEPRECATED, Options, PaperOptions
@@ -72,6 +73,12 @@ def _derived(selection: Selection) -> list[str]:
     circles = dict.fromkeys(column.family for column in alone if column.form == "time")
     texts = dict.fromkeys(column.family for column in alone if column.family not in circles)
     notes += [say.ONLY_PARTS.format(columns=_named(texts))] if texts else []
+    clocks = [
+        item.parent
+        for item in (column.origin for column in selection.parts)
+        if isinstance(item, CalendarDerivation) and item.is_clock
+    ]
+    notes += [say.HOURS_AND_MINUTES.format(columns=_named(clocks))] if clocks else []
     return notes + ([say.ON_A_CIRCLE.format(columns=_named(circles))] if circles else [])
 
 

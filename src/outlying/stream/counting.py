@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from outlying.derived.calendar import DATES, CalendarFacts
+from outlying.derived.calendar import DATES, MOST_OTHERS, CalendarFacts
 from outlying.derived.choosing import Facts
 from outlying.derived.keys import MOST_ODD, MOST_REPEATED, KeyFacts
 from outlying.derived.texts import TextFacts
@@ -209,6 +209,7 @@ class ColumnCounts:
     hash_sum: int | None = 0  # of numbers, as long as they may be those of the rows
     labels: Sketch = dataclasses.field(default_factory=lambda: Sketch(MOST_TEXTS + 1))
     parts: CalendarFacts | KeyFacts | None = None  # what decides on columns derived from numbers
+    clock: CalendarFacts | None = None  # of numbers, as long as they may be hours and minutes
     tally: Tally | None = None  # of texts that may be numbers or dates
 
     @classmethod
@@ -221,6 +222,7 @@ class ColumnCounts:
             found.parts = CalendarFacts.of(np.zeros(0))
         elif field.read_as in ("integer", "number"):
             found.parts = KeyFacts.of(np.zeros(0))
+            found.clock = CalendarFacts.of_clock(np.zeros(0))
         return found
 
     def decision(self) -> Decision | None:
@@ -241,6 +243,7 @@ class ColumnCounts:
         self._widen(other.low, other.high)
         self.labels.merge(other.labels)
         self.parts = _merged(self.parts, other.parts)
+        self.clock = _merged_clocks(self.clock, other.clock)
         if self.tally is not None and other.tally is not None:
             self.tally.merge(other.tally)
 
@@ -298,6 +301,8 @@ class ColumnCounts:
         elif self.parts is not None:
             are_whole = _are_whole(found.values)
             self.parts = _merged(self.parts, KeyFacts.of(found.values) if are_whole else None)
+        if self.clock is not None:
+            self.clock = _merged_clocks(self.clock, CalendarFacts.of_clock(found.values))
         cells = _number_cells(field, found, array)
         if field.is_compared and _may_be_long(field, array):
             self._count_keys(cells.hashes)
@@ -324,7 +329,8 @@ class ColumnCounts:
         if field.are_labels_of_numbers:
             return None
         if field.form != "text":
-            return self.parts
+            is_clock = field.form == "integer" and self.clock is not None and self.clock.is_clock
+            return self.clock if is_clock else self.parts
         if not len(self.labels.hashes):
             return None
         texts = self.labels.rows.column("text").to_pylist()
@@ -349,12 +355,20 @@ def _merged(
     return None if np.count_nonzero(found.counts > 1) > _MOST_TWICE else found
 
 
+def _merged_clocks(one: CalendarFacts | None, other: CalendarFacts | None) -> CalendarFacts | None:
+    both = None if one is None or other is None else one.merged(other)
+    return None if both is None or both.others > MOST_OTHERS else both
+
+
 def _facts_of_meaning(reading: Reading, texts: Sequence[str], rows: Rows) -> Facts | None:
     """Return the facts of what texts mean."""
     numbers = reading.numbers(list(texts))
     if reading.form in DATES:
         return CalendarFacts.of(numbers, rows)
-    return KeyFacts.of(numbers, rows) if reading.form == "integer" else None
+    if reading.form != "integer":
+        return None
+    clock = CalendarFacts.of_clock(numbers, rows)
+    return clock if clock.is_clock else KeyFacts.of(numbers, rows)
 
 
 def _may_count_rows(field: Field, found: Numbers) -> bool:
