@@ -195,7 +195,7 @@ def decide(tally: Tally) -> Decision | None:
         numbers, dates = (numbers, {}) if tally.declared == "numeric" else ({}, dates)
     if not _rows(numbers) and not _rows(dates):
         return None
-    lengths = sum(count.rows for style, count in dates.items() if style.form == "duration")
+    lengths, has_lengths = _lengths(dates)
     if lengths:  # beside 1h 30m, 45m is a duration, too
         lengths += sum(count.rows for style, count in numbers.items() if style.affix in UNITS)
     is_of_numbers = _rows(numbers) >= max(_rows(dates), lengths)
@@ -203,7 +203,9 @@ def decide(tally: Tally) -> Decision | None:
         reading = _number_reading(numbers, is_declared)
     else:
         is_duration = 2 * lengths > _rows(dates)
-        reading = Reading("duration") if is_duration else _date_reading(dates)
+        reading = (
+            Reading("duration", has_lengths=has_lengths) if is_duration else _date_reading(dates)
+        )
     reading = dataclasses.replace(reading, is_declared=is_declared)
     fitting = {style: count for style, count in tally.styles.items() if reading.fits(style)}
     unfit = {style: count for style, count in tally.styles.items() if not reading.fits(style)}
@@ -221,6 +223,20 @@ def decide(tally: Tally) -> Decision | None:
         tally.gaps.total() + wrong,
         (min((low for low, _ in ends), default=nan), max((high for _, high in ends), default=nan)),
     )
+
+
+def _lengths(dates: Mapping[DateStyle, StyleCount]) -> tuple[int, bool]:
+    """Return how many rows hold a length of time, and whether 9:58 is one, too, not ten o'clock.
+
+    It is where more than wrong cells cannot be a time of day: 45:10, 26:00:00.
+    """
+    lengths = {style: count for style, count in dates.items() if style.form == "duration"}
+    long = _rows({style: count for style, count in lengths.items() if style.is_length})
+    times = {style: count for style, count in dates.items() if style.form == "time"}
+    plain = _rows({style: count for style, count in times.items() if not style.is_twelve_hours})
+    if long > (1 - ENOUGH) * (long + plain):
+        return _rows(lengths) + plain, True
+    return _rows(lengths) - long, False
 
 
 def _rows(counts: Mapping[Any, StyleCount]) -> int:

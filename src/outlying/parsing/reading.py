@@ -121,6 +121,13 @@ def _date_styles(
 ) -> Iterator[tuple[Style, Rows]]:
     """Tell dates by the orders of day and month in which they make sense."""
     orders = shape.orders if shape.has_order else ("ymd",)
+    if shape.may_be_length:
+        is_time = read_moments(texts, shape, "ymd")[1]
+        is_length = read_moments(texts, shape, "ymd", as_lengths=True)[1] & ~is_time
+        yield DateStyle("duration", is_length=True), places[is_length]
+        yield DateStyle("time"), places[is_time]
+        yield None, places[~is_time & ~is_length]
+        return
     moments = [read_moments(texts, shape, order) for order in orders]
     midnight = moments[0][0] % 86_400e6 == 0
     valid = np.array([are_valid for _, are_valid in moments])
@@ -151,6 +158,7 @@ class Reading:
     point: str = "."
     order: Order = "dmy"
     has_bounds: bool = False  # whether <0.6 is read as 0.6
+    has_lengths: bool = False  # whether 45:10 is 45 minutes and 10 seconds
     is_scaled: bool = False  # whether k is a thousand and M a million, not units
     is_declared: bool = False  # by the user: whatever Python reads is read, too
     right: int = 0  # rows of the whole table that fit
@@ -192,6 +200,10 @@ class Reading:
             return not self.is_of_dates and is_right and style.point in ("", self.point)
         if style is None or not self.is_of_dates:
             return False
+        if self.has_lengths and style.form == "time" and not style.is_twelve_hours:
+            return True
+        if style.is_length and not self.has_lengths:
+            return False
         is_right = style.form == self.form if "instant" in (style.form, self.form) else True
         is_right &= _kind_of(style.form) == _kind_of(self.form)
         return is_right and (not style.orders or self.order in style.orders)
@@ -210,10 +222,13 @@ class Reading:
             if isinstance(shape, NumberShape) and self.fits(shape.style):
                 values[places] = read_numbers(some, shape, self.point) * self._factor(shape.style)
             elif isinstance(shape, DateShape) and self.fits(
-                DateStyle(shape.form, shape.orders if shape.has_order else ())
+                DateStyle(
+                    shape.form, shape.orders if shape.has_order else (), shape.is_pm is not None
+                )
             ):
                 order: Order = self.order if shape.has_order else "ymd"
-                moments, are_valid = read_moments(some, shape, order)
+                as_lengths = self.has_lengths and shape.may_be_length
+                moments, are_valid = read_moments(some, shape, order, as_lengths=as_lengths)
                 values[places] = np.where(are_valid, moments, np.nan)
         if self.is_declared:
             for place in np.flatnonzero(np.isnan(values)).tolist():
@@ -365,6 +380,8 @@ class Tally:
         readings: dict[str, Reading] = {}
         if isinstance(style, DateStyle):
             readings = {o: Reading(style.form, order=o) for o in style.orders or ("ymd",)}
+            if style.form == "time" or style.is_length:
+                readings["duration"] = Reading("duration", has_lengths=True)
         elif style is not None:
             points = style.point or (".," if style.either else ".")
             plain = Reading("number", (style.affix,), has_bounds=True)

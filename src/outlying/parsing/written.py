@@ -262,6 +262,7 @@ class DateStyle:
     orders: tuple[Order, ...] = ()  # those it makes sense in; none where only one is possible
     is_twelve_hours: bool = False
     at_midnight: bool = False
+    is_length: bool = False  # 45:10 or 26:00:00: no time of day, but minutes or hours that passed
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -278,6 +279,11 @@ class DateShape:
     def has_order(self) -> bool:
         """Whether the order of day and month is open."""
         return any(name == "first" for name, _, _ in self.spans)
+
+    @property
+    def may_be_length(self) -> bool:
+        """Whether this may be a length of time, such as 45:10, as well as a time of day."""
+        return self.form == "time" and self.is_pm is None
 
     @property
     def orders(self) -> tuple[Order, ...]:
@@ -327,15 +333,20 @@ def _shape_of(found: re.Match[str]) -> DateShape:
     )
 
 
-def read_moments(texts: Sequence[str], shape: DateShape, order: Order) -> tuple[Floats, Mask]:
-    """Read normalised texts of one shape: microseconds, and which of them make sense."""
+def read_moments(
+    texts: Sequence[str], shape: DateShape, order: Order, *, as_lengths: bool = False
+) -> tuple[Floats, Mask]:
+    """Read normalised texts of one shape: microseconds, and which of them make sense.
+
+    As lengths of time, 45:10 is minutes and seconds, 1:45:10 hours, minutes and seconds.
+    """
     letters = np.frombuffer("".join(texts).encode("utf-32-le"), dtype=np.uint32)
     table = letters.reshape(len(texts), -1).astype(np.int64) - ord("0")
     part = {name: _number(table[:, start:end]) for name, start, end in shape.spans}
     if shape.form == "duration":
         lengths = sum(number * UNITS[name[-1]] for name, number in part.items())
         return np.asarray(lengths, dtype=np.float64), np.ones(len(texts), dtype=bool)
-    clock, is_clock = _clock(part, shape, len(texts))
+    clock, is_clock = _clock(part, shape, len(texts), as_lengths=as_lengths)
     if shape.form == "time":
         return clock.astype(np.float64), is_clock
     year, month, day = _day(part, shape, order)
@@ -384,10 +395,14 @@ def _days(year: Whole, month: Whole, day: Whole) -> tuple[Whole, Mask]:
     return first.astype(np.int64) + day - 1, is_day
 
 
-def _clock(part: dict[str, Whole], shape: DateShape, rows: int) -> tuple[Whole, Mask]:
+def _clock(
+    part: dict[str, Whole], shape: DateShape, rows: int, *, as_lengths: bool
+) -> tuple[Whole, Mask]:
     """Return microseconds since midnight, and whether there is such a time of day."""
     hour, minute, second = (_or_zero(part, name, rows) for name in ("hour", "minute", "second"))
-    is_valid = (minute < 60) & (second < 60) & (hour < 24)
+    is_valid = (minute < 60) & (second < 60) & (as_lengths | (hour < 24))
+    if as_lengths and "second" not in part:
+        hour, minute, second = np.zeros_like(hour), hour, minute
     is_valid &= (_or_zero(part, "zh", rows) < 24) & (_or_zero(part, "zm", rows) < 60)
     if shape.is_pm is not None:
         is_valid &= (hour >= 1) & (hour <= 12)
