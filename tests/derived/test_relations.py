@@ -193,3 +193,17 @@ def test_a_number_that_measures_has_no_levels_of_its_own() -> None:
     table = {"length": length.astype(int), "depth": depth, "day": np.arange(900) // 3}
     found = outlying.explain(table, row=5)
     assert not [item for item in found.population.relations if item.kind == "own kind"]
+
+
+@pytest.mark.parametrize("points", [740, 20])
+def test_the_part_of_a_sum_that_is_odd_by_itself_is_the_wrong_one(points: int) -> None:
+    rng = np.random.default_rng(0)
+    skill = rng.normal(62, 12, 2_000)
+    names = ("art", "english", "maths", "physics")
+    marks = {n: np.clip(np.round(skill + rng.normal(0, 8, 2_000)), 0, 100) for n in names}
+    table = marks | {"average": np.round(sum(marks.values()) / 4, 2)}
+    row = int(np.flatnonzero((skill > 70) & (skill < 80))[0])
+    table["english"] = np.where(np.arange(2_000) == row, points, table["english"])
+    found = outlying.explain(table, row=row)
+    assert found.stories[0].culprit == "english"
+    assert found.stories[0].undecided == ()

@@ -109,7 +109,10 @@ def test_notes() -> None:
     notes = outlying.explain(values(300), where={"key": KEYS[0]}).notes
     assert notes[0].startswith("column 'amount' read as numbers: '$1,")
     assert notes[0].endswith("; 1 row holds no number: 'n.a.'; 'NA' (1 row) read as missing")
-    assert notes[1] == "column 'when' read as day/month/year: 13/03/2020 leaves no other order"
+    assert (
+        notes[1]
+        == "column 'when' read as day/month/year, as 13/03/2020 is a date in no other order"
+    )
     assert notes[2].startswith("column 'share' read as numbers: '")
 
 

@@ -191,13 +191,31 @@ def test_dates(case: str) -> None:
     assert read(texts) == expected
 
 
+@pytest.mark.parametrize(
+    ("texts", "expected"),
+    [
+        (["45:10", "9:58", "71:05"], [(45, 10), (9, 58), (71, 5)]),
+        (["1:45:10", "59:58", "48:00", "4:20"], [(105, 10), (59, 58), (48, 0), (4, 20)]),
+        (["26:00:00", "8:30:00", "30:15:30"], [(26 * 60, 0), (510, 0), (1815, 30)]),
+        (["9:58:00"] * 40 + ["98:00"] * 3, [(598, 0)] * 40 + [(98, 0)] * 3),
+    ],
+)
+def test_lengths_of_time(texts: list[str], expected: list[tuple[int, int]]) -> None:
+    assert read(texts) == [dt.timedelta(minutes=m, seconds=s) for m, s in expected]
+
+
+def test_one_hour_that_does_not_exist_makes_no_lengths_of_times() -> None:
+    assert read([*["9:58"] * 40, "25:10"]) == [*[dt.time(9, 58)] * 40, None]
+    assert read(["1:02 pm"] * 30) == [dt.time(13, 2)] * 30
+
+
 def test_orders_are_said() -> None:
     decision = decided(["11/06/2020", "13/06/2020"])
     assert decision is not None
-    assert decision.note == "read as day/month/year: 13/06/2020 leaves no other order"
+    assert decision.note == "read as day/month/year, as 13/06/2020 is a date in no other order"
     decision = decided(["11/06/2020", "01/02/2020"])
     assert decision is not None
-    assert decision.note.endswith("nothing tells it from month/day/year")
+    assert decision.note.endswith("though it could be month/day/year")
 
 
 def test_what_does_not_fit_is_said() -> None:

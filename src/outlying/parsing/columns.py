@@ -234,7 +234,7 @@ def _lengths(dates: Mapping[DateStyle, StyleCount]) -> tuple[int, bool]:
     long = _rows({style: count for style, count in lengths.items() if style.is_length})
     times = {style: count for style, count in dates.items() if style.form == "time"}
     plain = _rows({style: count for style, count in times.items() if not style.is_twelve_hours})
-    if long > (1 - ENOUGH) * (long + plain):
+    if long > max(1, (1 - ENOUGH) * (long + plain)):
         return _rows(lengths) + plain, True
     return _rows(lengths) - long, False
 
@@ -469,10 +469,10 @@ def _date_note(reading: Reading, fitting: Mapping[Style, StyleCount]) -> str:
     ]
     if rivals:
         shown = _shown(reading, _first(ordered.values()))
-        return f"{words}: {shown}; nothing tells it from {IN_WORDS[rivals[0]]}"
+        return f"{words}: {shown}, though it could be {IN_WORDS[rivals[0]]}"
     fewest = min(len(s.orders) for s in ordered)
     example = printable(_first(count for s, count in ordered.items() if len(s.orders) == fewest))
-    return f"{words}: {example} leaves no other order"
+    return f"{words}, as {example} is a date in no other order"
 
 
 def _first(count: Iterable[StyleCount]) -> str:

@@ -171,7 +171,7 @@ def _described(
     stories = []
     for number, (item, culprit) in enumerate(zip(told, chosen, strict=True)):
         is_known = culprit in chosen[:number]
-        undecided = [] if is_known else culprits.undecided(item, evidence)
+        undecided = () if is_known else culprits.undecided(item, evidence)
         stories.append(_story(item, culprit, undecided, hits, searched))
     return tuple(stories)
 

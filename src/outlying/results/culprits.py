@@ -200,7 +200,7 @@ def culprit(story: StoryBuilder, evidence: Evidence) -> int:
     return min(left, key=lambda item: (kinds[item], -own.get(item, -math.inf), item))
 
 
-def undecided(story: StoryBuilder, evidence: Evidence) -> list[int]:
+def undecided(story: StoryBuilder, evidence: Evidence) -> Sequence[int]:
     """Return the columns of a broken relation of which nothing says which one is wrong.
 
     Where other findings share one of them, that one is: then there are none.
@@ -208,10 +208,10 @@ def undecided(story: StoryBuilder, evidence: Evidence) -> list[int]:
     if not any(item.is_mutual for item in story.findings):
         return []
     left = _least_left(story, evidence)
-    return left if len(left) > 1 else []
+    return left if len(left) > 1 else ()
 
 
-def _least_left(story: StoryBuilder, evidence: Evidence) -> list[int]:
+def _least_left(story: StoryBuilder, evidence: Evidence) -> Sequence[int]:
     """Keep the columns without which least is left, of those that are judged."""
     floor = ORDINARY_REST * story.strength
     if any(item.is_mutual for item in story.findings):
@@ -219,4 +219,24 @@ def _least_left(story: StoryBuilder, evidence: Evidence) -> list[int]:
     judged = (item for item in sorted(story.columns) if evidence.kinds[item] is not Kind.CONTEXT)
     rests = {column: max(evidence.rest(column), floor) for column in judged}
     least = min(rests.values())
-    return [column for column, value in rests.items() if value <= least + SAME_REST]
+    left = [column for column, value in rests.items() if value <= least + SAME_REST]
+    return _odd_by_themselves(story, evidence, left)
+
+
+def _odd_by_themselves(
+    story: StoryBuilder, evidence: Evidence, left: Sequence[int]
+) -> Sequence[int]:
+    """Keep the columns of a broken relation that are odd by themselves, too, if any evidently is.
+
+    Of a sum and its parts, the part of 740 points among hundreds is wrong.
+    """
+    if len(left) < 2 or not any(item.is_mutual for item in story.findings):
+        return left
+    own = dict.fromkeys(left, 0.0)
+    for item in evidence.found:
+        if item.property in own and not item.is_mutual:
+            own[item.property] = max(own[item.property], item.strength)
+    most = max(own.values())
+    if most < EVIDENT_REST:
+        return left
+    return [column for column in left if own[column] >= most - WEAKER_FINDING]
