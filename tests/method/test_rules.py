@@ -54,14 +54,27 @@ def test_order_is_found_where_chance_would_break_it() -> None:
     start = rng.uniform(0, 100, 400)
     end = start + rng.uniform(0, 5, 400)
     end[7] = start[7] - 3
-    found = rules.order(start, end)
+    found = rules.order(start, end, are_moments=False)
     assert found is not None
     assert (found.holding, found.known) == (399, 400)
     residuals = found.residuals(start, end)
     assert np.flatnonzero(residuals).tolist() == [7]
     assert residuals[7] == pytest.approx(-30 - 3 / found.usual)
-    assert rules.order(start, start + 1000) is None  # so it is by chance, too
-    assert rules.order(start, rng.uniform(0, 100, 400)) is None
+    assert rules.order(start, start + 1000, are_moments=True) is None  # so it is by chance, too
+    assert rules.order(start, rng.uniform(0, 100, 400), are_moments=True) is None
+
+
+def test_numbers_have_an_order_only_where_it_has_an_edge() -> None:
+    """Goals are shots on target; a fare that is hardly ever below the miles just has a tail."""
+    rng = np.random.default_rng(2)
+    shots = rng.poisson(5, 3_000).astype(float)
+    goals = rng.binomial(shots.astype(int), 0.3).astype(float)
+    goals[9] = shots[9] + 4
+    assert rules.order(goals, shots, are_moments=False) is not None
+    one = rng.normal(size=3_000)
+    other = one + rng.normal(3, 1, 3_000)
+    assert 0 < np.count_nonzero(one > other) < 10
+    assert rules.order(one, other, are_moments=False) is None
 
 
 def test_a_duration_is_told_where_it_is_much_tighter_than_its_moments() -> None:

@@ -419,9 +419,9 @@ def _orders(columns: Sequence[Column], drawn: Rows) -> Iterator[Ordered]:
         first, rows = drawn[:_FIRST], drawn[:SAMPLE]
         if np.count_nonzero(one.values[first] > other.values[first]) > _MOST_BROKEN:
             continue
-        if rules.order(one.values[rows], other.values[rows]) is None:
+        if rules.order(one.values[rows], other.values[rows], are_moments=all(are_dates)) is None:
             continue
-        rule = rules.order(one.values[drawn], other.values[drawn])
+        rule = rules.order(one.values[drawn], other.values[drawn], are_moments=all(are_dates))
         if rule is not None and (rule.holding < rule.known or all(are_dates)):
             yield Ordered(other.name, other.form, 0.0, NO_LIMITS, one.name, rule)
 

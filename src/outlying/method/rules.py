@@ -49,7 +49,9 @@ MOST_CHANCE, LEAST_KINDS = 0.7, 3
 #: Each row that agrees on another label is worth so many usual distances, up to the most.
 AGREEING, MOST_AGREEING = 4.0, 100.0
 #: An order is broken in no more than these shares: of all rows, and of what chance would break.
-MOST_BROKEN, MOST_OF_CHANCE, LEAST_CHANCE = 0.01, 0.03, 0.1
+MOST_BROKEN, MOST_OF_CHANCE, LEAST_CHANCE = 0.01, 0.03, 0.03
+#: So many rows lie just inside of an order for each that lies as far outside of it.
+LEAST_EDGE = 10.0
 #: A duration is expected between these quantiles; it is fixed if so many rows have the same one.
 DURATIONS, FIXED = (0.025, 0.5, 0.975), 0.98
 #: Logarithms of durations must be so much less skewed.
@@ -225,8 +227,12 @@ class Order:
         return np.where(np.isnan(away), np.nan, np.clip(found, -FARTHEST, FARTHEST))
 
 
-def order(least: Floats, greatest: Floats) -> Order | None:
-    """Return that numbers are not greater than others of their rows, unless chance does it."""
+def order(least: Floats, greatest: Floats, *, are_moments: bool) -> Order | None:
+    """Return that numbers are not greater than others of their rows, unless chance does it.
+
+    Other numbers than moments have an order only if it has an edge, with many rows just inside for
+    each that breaks it: without one, these are no more than the tail of the differences.
+    """
     known = ~np.isnan(least) & ~np.isnan(greatest)
     one, other = least[known], greatest[known]
     if len(one) < LEAST_ROWS:
@@ -239,9 +245,21 @@ def order(least: Floats, greatest: Floats) -> Order | None:
         or chance < LEAST_CHANCE * len(one)
         or broken > MOST_OF_CHANCE * chance
         or usual <= 0
+        or not (are_moments or _has_edge(other - one))
     ):
         return None
     return Order(usual, len(one) - broken, len(one))
+
+
+def _has_edge(differences: Floats) -> bool:
+    """Return whether differences end at 0, but for a few that are wrong."""
+    broken = -differences[differences < 0]
+    if not len(broken):
+        return True
+    near = float(np.median(broken))
+    inside = np.count_nonzero((differences > 0) & (differences <= near))
+    outside = np.count_nonzero(broken <= near)
+    return bool(inside < outside or inside >= LEAST_EDGE * outside)
 
 
 @dataclasses.dataclass(frozen=True)
