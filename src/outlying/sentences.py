@@ -332,6 +332,74 @@ WORKING_ON = "working: {percent}%, {stage}"
 EXPLAINED_SO_FAR = "{done} of {total} explained, {left} left"
 SAVED = "Saved. Now try: outlying explain {table} --object {row}"
 
+# --- reports and cards ---------------------------------------------------------------------------
+
+PAGE_SKIP = "Skip to the findings"
+PAGE_RANKING = "The oddest first"
+PAGE_SHARED = "What they share"
+PAGE_READ = "How to read this"
+PAGE_HOW_TO_READ = (
+    "The strip shows the row as it stands in the table. The stronger the shade of a cell, the "
+    "odder it is; its number leads to the card that says why. A pale cell is ordinary.",
+    "Each card is one odd cell: its value, what was expected instead, and where, that is, among "
+    "which rows. A value can be common in the whole table and still be odd there. The oddest cell "
+    "comes first. \u201cExceptional\u201d means that hardly any ordinary row of the table would "
+    "have a finding as strong, \u201cunusual\u201d that nearly all rows have weaker ones.",
+    "The filled shape shows how the values of the group are spread, the dashed line how those of "
+    "the whole table are. The shaded range holds nine of ten rows of the group. Where a second "
+    "range is drawn around the row, hardly any other row lies in it.",
+)
+PAGE_NUMBERS = "What the numbers mean"
+PAGE_MADE = "How it was made"
+PAGE_ONE_FILE = "outlying {version}. This page is one file: it loads nothing and sends nothing."
+PAGE_CELL_BY_CELL = "The row, cell by cell"
+PAGE_ORDINARY_CELLS = "Ordinary cells"
+PAGE_ORDINARY_COLUMN = "and 1 ordinary column"
+PAGE_ORDINARY_COLUMNS = "and {count:,} ordinary columns"
+PAGE_SHADES = "What do the shades mean?"
+PAGE_SHADE = "The shade of a cell is its blame: {blame}"
+PAGE_NOT_COMPARED = "not compared"
+PAGE_CLOSEST = "What comes closest"
+PAGE_ONE_WEAKER = "1 more finding, of a kind that many rows have"
+PAGE_WEAKER = "{count:,} more findings, of a kind that many rows have"
+PAGE_GROUP = "The group among all {rows} rows"
+PAGE_ALSO_ODD = "Also odd"
+PAGE_OTHER_SIDE = "The same from the other side"
+PAGE_MEASURE = "The measure behind it"
+PAGE_SKIPPED = "Columns that were not compared"
+EXPLAINED = "{count:,} rows, explained:"
+WHAT_IS_ODD = "What is odd in {source}, and why?"
+WHY_NEW_ROWS = "Why are these {count:,} new rows outliers against {source}?"
+WHY_ROWS = "Why are these {count:,} rows of {source} outliers?"
+WHY_ROW_WITH = "Why is the row with {key} of {source} an outlier?"
+WHY_NEW_ROW = "Why is the new row an outlier against {source}?"
+WHY_ROW = "Why is row {row}{named} of {source} an outlier?"
+ABOUT = "{source}: {rows:,} rows, {columns:,} columns compared"
+
+# --- pictures ------------------------------------------------------------------------------------
+
+PICTURE_OF_SHARES = "{name} among {group}"
+PICTURE_OF_ROWS = "Some rows beside what is expected of them, by {name}. {mark}."
+PICTURE_OF_SPREAD = (
+    "How {name} is spread among {group}, from {low} to {high}. Expected: {expected}. This row: "
+    "{mark}{window}."
+)
+PICTURE_OF_CONDITION = (
+    "{name} over the whole table, from {low} to {high}; the condition keeps {kept}; this row: "
+    "{mark}"
+)
+PICTURE_OF_MEASURE = (
+    "The share of rows at most as common as the horizontal axis says. Area above the curve, right "
+    "of this row: {above:.3f}; area below it, left of this row: {below:.3f}."
+)
+PICTURE_MEASURE = (
+    "The curve shows which share of the rows is at most so common. Above less below is the "
+    "outlierness free of units, {area:.3f}."
+)
+AXIS_CUT = "Some rows lie beyond the axis."
+AXIS_BROKEN = "The axis is broken."
+AXIS_CUT_AND_BROKEN = "Some rows lie where the axis is broken."
+
 # --- the page ------------------------------------------------------------------------------------
 
 PAGE_EXCEPTIONAL = ("Exceptional", "Hardly any ordinary row would be this odd.")

@@ -163,7 +163,7 @@ def test_a_city_of_another_zip_is_told() -> None:
     assert found.stories[0].columns == ("city", "zip")
     details = " ".join(pair.detail or "" for story in found.stories for pair in story.pairs)
     assert f"expected city {own[4] % 20} where zip = " in details
-    assert f" other rows where zip = {zips[own[4]]}" in details
+    assert f"where zip = {zips[own[4]]}, as in " in details
 
 
 def test_dates_in_the_wrong_order_are_told() -> None:

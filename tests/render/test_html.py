@@ -252,7 +252,7 @@ def test_other_tellings_and_weaker_findings_are_folded(many: list[outlying.Findi
     stories = (weak, dataclasses.replace(first, columns=("temp", "city")))
     page = html.unescape(dataclasses.replace(many[0], stories=stories).to_html())
     assert "One cell is exceptional" in page
-    assert "<summary>1 more cell that many rows have, too</summary>" in page
+    assert "<summary>1 more finding, of a kind that many rows have</summary>" in page
     full, folded = page.split('<details class="weaker">')
     assert full.count("<article") == folded.count("<article") == 1
     for part, story in ((full, stories[1]), (folded, stories[0])):

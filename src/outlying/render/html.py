@@ -10,9 +10,10 @@ import dataclasses
 import functools
 import hashlib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from outlying import sentences as say
 from outlying.render import listing as lists
 from outlying.render import scene, svg
 from outlying.render.scene import PALETTE
@@ -33,6 +34,7 @@ from outlying.results.wording import (
     title,
 )
 from outlying.sentences import GLOSSARY
+from outlying.table.targets import Key
 from outlying.table.values import printable, text_of
 
 if TYPE_CHECKING:
@@ -64,15 +66,6 @@ _RIGHT_TO_LEFT = re.compile(
 _NAMES = {"overall": "overall outlierness", "group": "group size"}
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Term:
-    """A number's name and what it means."""
-
-    tip: str
-    name: str
-    words: str
-
-
 def fragment(findings: Findings) -> str:
     """Return what the page says of one object as a fragment for others, such as a notebook."""
     return rendered(
@@ -99,53 +92,51 @@ def card(pair: Pair, said: str | None = None) -> str:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Line:
-    """A row in a ranking: what names it, its oddest cell, what was expected, and where."""
+    """A row in a ranking: what names it, and its oddest cell with what was expected, and why."""
 
     rank: int
     row: int | None
     name: str
-    cell: str
-    expected: str = ""
-    where: str = ""
-    why: str = ""
+    reason: Reason | None
+    words: str = ""  # where there is no reason
     is_unusual: bool = False
     target: str = ""  # where the page tells more
 
 
-def line_of(findings: Findings, target: str) -> Line:
-    """Return the line of a row that is explained; the page counts rows from 1."""
-    row, name = findings.row, short_name(findings.key)
-    number = None if row is None else row + 1
+def line_of(findings: Findings, rank: int = 0, first_row: int = 1, target: str = "") -> Line:
+    """Return the line of a row that is explained."""
+    row = None if findings.row is None else findings.row + first_row
     reason = Reason.of(findings) if findings.stands_out else None
-    if reason is None:
-        return Line(0, number, name, "nothing stands out", target=target)
-    told = reason.cell, reason.expected, reason.context, reason.why
-    return Line(0, number, name, *told, findings.unusual, target)
+    name = short_name(findings.key)
+    return Line(rank, row, name, reason, f"{say.NOTHING_ODD}.", findings.unusual, target)
 
 
 def listing(detection: Detection) -> str:
     """Return the rows that a notebook shows of a detection, a line each; rows count from 0."""
     rows = [item for _, items in lists.shown(detection, everything=True) for item in items]
-    lines = []
-    for item in rows:
-        told = (lists.reason(item, detection.settings), "", "", "")
-        if item.reason is not None:
-            told = item.reason.cell, item.reason.expected, item.reason.context, item.reason.why
-        lines.append(Line(item.rank, item.row, item.name, *told, item.word == "unusual"))
-    named = next((item.key for item in rows if item.key), ())
-    return rendered(
-        "listing.html",
-        title=lists.heading(detection),
-        id=", ".join(name for name, _ in named),
-        lines=lines,
-        style=style_sheet(),
-    )
+    lines = [
+        Line(
+            item.rank,
+            item.row,
+            item.name,
+            item.reason,
+            lists.reason(item, detection.settings),
+            item.word == "unusual",
+        )
+        for item in rows
+    ]
+    return _ranking(lists.heading(detection), lines, [item.key for item in rows])
 
 
-def cells(columns: Mapping[str, Sequence[Any]]) -> str:
-    """Return the list of odd cells that a notebook shows of many rows."""
-    rows = list(zip(*columns.values(), strict=True))
-    return rendered("cells.html", names=list(columns), rows=rows, style=style_sheet())
+def explanations(found: Sequence[Findings]) -> str:
+    """Return the rows that a notebook shows of many explanations, a line each."""
+    lines = [line_of(item, place, 0) for place, item in enumerate(found, start=1)]
+    return _ranking(say.EXPLAINED.format(count=len(lines)), lines, [item.key for item in found])
+
+
+def _ranking(title: str, lines: Sequence[Line], keys: Iterable[Key]) -> str:
+    named = ", ".join(dict.fromkeys(name for key in keys for name, _ in key))
+    return rendered("listing.html", title=title, id=named, lines=lines, style=style_sheet())
 
 
 # --- the row as a strip of cells: where to look, before anything is read (method 5b) ------------
@@ -275,20 +266,25 @@ def view(pair: Pair, in_full: bool = True) -> CardView:
 def _words(chart: scene.PropertyChart, group: str) -> str:
     """Return what a picture shows in words, for those who cannot see it."""
     if isinstance(chart, scene.BarChart):
-        return f"{chart.text} among {group}"
+        return say.PICTURE_OF_SHARES.format(name=chart.text, group=group)
     if isinstance(chart, scene.ScatterChart):
-        return f"Some rows beside what is expected of them, by {chart.name}. {chart.mark_text}."
+        return say.PICTURE_OF_ROWS.format(name=chart.name, mark=chart.mark_text)
     low, high = chart.axis.ends
-    return (
-        f"How {chart.name} is spread among {group}, from {low} to {high}. "
-        f"Expected: {chart.typical_text}. This row: {chart.mark_text}"
-        f"{', ' if chart.window_text else ''}{chart.window_text}."
+    window = f", {chart.window_text}" if chart.window_text else ""
+    return say.PICTURE_OF_SPREAD.format(
+        name=chart.name,
+        group=group,
+        low=low,
+        high=high,
+        expected=chart.typical_text,
+        mark=chart.mark_text,
+        window=window,
     )
 
 
-def terms() -> list[Term]:
-    """Return what the numbers of a card mean."""
-    return [Term(term, _NAMES.get(term, term), words) for term, words in GLOSSARY.items()]
+def terms() -> list[tuple[str, str, str]]:
+    """Return the numbers of a card: their terms, their names, and what they mean."""
+    return [(term, _NAMES.get(term, term), words) for term, words in GLOSSARY.items()]
 
 
 def _directed(text: str) -> Any:
@@ -314,7 +310,7 @@ def style_sheet() -> Any:
 def with_cards(found: Environment) -> Environment:
     """Return an environment whose templates can show findings as cards."""
     found.filters.update(_FILTERS)
-    found.globals["blame"] = GLOSSARY["blame"]
+    found.globals |= {"blame": GLOSSARY["blame"], "say": say}
     return found
 
 

@@ -58,7 +58,7 @@ class Report:
         self._keys.append(findings.key)
         place = len(self._objects)
         self._strengths.append(findings.strength)
-        self._lines.append(html.line_of(findings, f"object-{place + 1}"))
+        self._lines.append(html.line_of(findings, target=f"object-{place + 1}"))
         for note in findings.notes:
             self._notes.setdefault(note, []).append(place)
         self._objects.append(
@@ -87,11 +87,12 @@ class Report:
     def page(self) -> str:
         """Return the page on all objects so far."""
         people = self.population
-        compared = f"{people.rows:,} rows, {len(people.columns):,} columns compared"
+        source = printable(people.source, 200)
+        about = say.ABOUT.format(source=source, rows=people.rows, columns=len(people.columns))
         return html.rendered(
             "page.html",
             title=self._title(),
-            about=f"{printable(people.source, 200)}: {compared}",
+            about=about,
             detection="" if self.detection is None else lists.detector(self.detection.settings),
             detection_notes=() if self.detection is None else self.detection.notes,
             summary="" if self.detection is None else lists.heading(self.detection),
@@ -132,19 +133,18 @@ class Report:
     def _title(self) -> str:
         source = printable(re.split(r"[/\\]", self.population.source)[-1])
         if self.detection is not None:
-            return f"What is odd in {source}, and why?"
+            return say.WHAT_IS_ODD.format(source=source)
         count = len(self._objects)
         if self.is_many and count != 1:
-            if None in self._rows and not any(self._keys):
-                return f"Why are these {count:,} new rows outliers against {source}?"
-            return f"Why are these {count:,} rows of {source} outliers?"
+            are_new = None in self._rows and not any(self._keys)
+            return (say.WHY_NEW_ROWS if are_new else say.WHY_ROWS).format(
+                count=count, source=source
+            )
         row = self._rows[0] if self._rows else None
-        if any(self._keys) and row is None:
-            return f"Why is the row with {key_of(self._keys[0])} of {source} an outlier?"
+        key = key_of(self._keys[0]) if any(self._keys) else ""
         if row is None:
-            return f"Why is the new row an outlier against {source}?"
-        named = f" ({key_of(self._keys[0])})" if any(self._keys) else ""
-        return f"Why is row {row + 1}{named} of {source} an outlier?"
+            return (say.WHY_ROW_WITH if key else say.WHY_NEW_ROW).format(key=key, source=source)
+        return say.WHY_ROW.format(row=row + 1, named=f" ({key})" if key else "", source=source)
 
     def _linked_patterns(self) -> Iterator[dict[str, Any]]:
         """Yield each story with links to its objects; a row that was asked for twice has two."""

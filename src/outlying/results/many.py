@@ -115,9 +115,9 @@ class Explanations(Sequence[Findings], Shown):
         return report(self)
 
     def _repr_html_(self) -> str:
-        from outlying.render.html import cells
+        from outlying.render.html import explanations
 
-        return cells(cell_table(self))
+        return explanations(self)
 
 
 def report(findings: Findings | Iterable[Findings]) -> str:
