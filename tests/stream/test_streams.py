@@ -552,11 +552,14 @@ def sensors(path: Path, rows: int) -> dict[str, Any]:
     return {"sensor": f"s{own[300]}", "when": when[300].to_pydatetime()}
 
 
-def test_rows_of_a_stream_are_compared_with_their_past(tmp_path: Path, few_drawn: int) -> None:
-    """As those in memory are, though the model is made of a part of them."""
+@pytest.mark.parametrize("named", [{"entity": "sensor", "time": "when"}, {"time": "when"}, {}])
+def test_rows_of_a_stream_are_compared_with_their_past(
+    named: dict[str, str], tmp_path: Path, few_drawn: int
+) -> None:
+    """As those in memory are, though the model is made of a part of them; be it by a guess."""
     where = sensors(tmp_path, 4 * few_drawn)
     told = [
-        outlying.explain(source, where=where, entity="sensor", time="when").stories[0].headline
+        outlying.explain(source, where=where, **named).stories[0].headline
         for source in (tmp_path, pd.read_parquet(tmp_path))
     ]
     assert [item.column for item in told] == ["celsius", "celsius"]
@@ -570,5 +573,31 @@ def test_a_past_that_a_stream_does_not_have_is_said(
     """Rows in the order of time are compared where all can be held, and never silently not."""
     where = sensors(tmp_path, 2 * few_drawn)
     monkeypatch.setattr("outlying.stream.population.MOST_PAST", 6 * few_drawn - 1)
-    found = outlying.explain(tmp_path, where=where, time="when")
-    assert any("not compared with earlier and later ones" in note for note in found.notes)
+    for named in ({"time": "when"}, {}):
+        found = outlying.explain(tmp_path, where=where, **named)
+        assert any("not compared with earlier and later ones" in note for note in found.notes)
+
+
+@pytest.mark.parametrize("named", [{"entity": None}, {"time": None}, {"derive": False}])
+def test_a_past_that_nobody_wants_takes_no_pass(
+    named: dict[str, Any], tmp_path: Path, few_drawn: int
+) -> None:
+    sensors(tmp_path, 2 * few_drawn)
+    scan = outlying.scan(tmp_path)
+    explainer = outlying.Explainer(scan, **named)
+    assert explainer.rows == 2 * few_drawn
+    assert scan.traffic.scans == 1
+    asked = outlying.scan(tmp_path)
+    assert outlying.Explainer(asked).rows == 2 * few_drawn
+    assert asked.traffic.scans == 2
+
+
+def test_days_that_name_no_row_take_no_pass(tmp_path: Path, few_drawn: int) -> None:
+    rng = np.random.default_rng(8)
+    rows = 2 * few_drawn
+    day = pd.Timestamp("2024-01-01") + pd.to_timedelta(rng.integers(0, 90, rows), unit="D")
+    table = pd.DataFrame({"day": day, "x": rng.normal(size=rows), "y": rng.normal(size=rows)})
+    table.to_parquet(tmp_path / "part.parquet")
+    scan = outlying.scan(tmp_path)
+    assert outlying.Explainer(scan).rows == rows
+    assert scan.traffic.scans == 1
