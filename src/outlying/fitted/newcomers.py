@@ -123,8 +123,8 @@ class _New(Prepared):
         found = model.judged([own[rows] for own in numbers], progress)
         for number, own in enumerate(model.properties):
             if own.place in unknown:  # nothing is said of it, nor that it is empty
-                for array, nothing in ((found.outside, 0), (found.surprise, 0), (found.misfit, 0)):
-                    array[:, number] = nothing
+                for array in (found.outside, found.surprise, found.misfit):
+                    array[:, number] = 0
         return found
 
     def _numbers(self) -> tuple[list[Numbers], set[int]]:

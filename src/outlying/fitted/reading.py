@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
-from typing import Any, Literal, TypeAlias
+from typing import Any
 
 import numpy as np
 
@@ -24,24 +24,10 @@ from outlying.table.selection import optional_columns
 from outlying.table.table import Table
 from outlying.table.values import TIMES, Form, is_gap, label_text, text_of
 
-Fault: TypeAlias = Literal["missing", "changed"]
-
 #: Where more of the texts of a column of numbers are none, the column is another one.
 MOST_UNREAD = 0.2
 #: Forms whose numbers mean the same.
 _ALIKE: tuple[tuple[Form, ...], ...] = (("number", "integer"), ("date", "datetime"))
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class ColumnFault:
-    """Why rows cannot be judged: a column of the model that they lack, or that is another one."""
-
-    column: str
-    what: Fault
-    said: str
-
-    def __str__(self) -> str:
-        return f"column {self.column!r} {self.said}"
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
@@ -49,24 +35,24 @@ class NewTable:
     """New rows in the columns of a model, and what keeps them from being judged."""
 
     table: Table
-    faults: tuple[ColumnFault, ...]
+    faults: tuple[str, ...]  # columns that are missing, or others
 
     def checked(self) -> Table:
         """Return the table; an error names all columns that do not fit."""
         if self.faults:
-            said = "; ".join(map(str, self.faults))
-            raise ColumnError(f"{self.table.source}: cannot be compared with the model: {said}")
+            faults = "; ".join(self.faults)
+            raise ColumnError(f"{self.table.source}: cannot be compared with the model: {faults}")
         return self.table
 
 
 def read_as(base: Table, given: Table, options: Options) -> NewTable:
     """Read the columns of new rows as those of a table that was read as declared."""
     optional, known = optional_columns(base, options), {item.name: item for item in given.columns}
-    columns, faults, notes = list[Column](), list[ColumnFault](), list(given.notes)
+    columns, faults, notes = list[Column](), list[str](), list(given.notes)
     for own in base.columns:
         column, fault = known.get(own.name), None
         if column is None:
-            fault = ColumnFault(own.name, "missing", "is missing")
+            fault = "is missing"
         elif not column.missing().all():
             read = _read(own, column)
             if not isinstance(read, str):
@@ -75,9 +61,10 @@ def read_as(base: Table, given: Table, options: Options) -> NewTable:
                 notes += [infinities_note(own.name, infinite)] if infinite else []
                 notes += _unread_note(kept)
                 continue
-            fault = ColumnFault(own.name, "changed", read)
+            fault = read
         columns.append(_empty(own, given.rows))
-        faults += [fault] if fault is not None and own.name not in optional else []
+        if fault is not None and own.name not in optional:
+            faults.append(f"column {own.name!r} {fault}")
     others = [name for name in known if name not in set(base.names)]
     if others:
         notes.append(f"not in the model, and not compared: {', '.join(map(repr, others))}")

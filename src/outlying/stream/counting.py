@@ -110,8 +110,8 @@ class Sketch:
 
     def merge(self, other: Sketch) -> None:
         """Take in the sketch of another part of the table."""
-        kept = None if other.rows is None else other.rows
-        self._take_in(other.hashes, other.copies, kept and (lambda new: taken(kept, new)))
+        rows = other.rows
+        self._take_in(other.hashes, other.copies, rows and (lambda new: taken(rows, new)))
 
     def _take_in(self, hashes: Hashes, copies: Rows, rows: Taken | None) -> None:
         """Take in distinct hashes in ascending order; `rows` returns those at places here."""
@@ -310,10 +310,12 @@ class ColumnCounts:
 
     def _look_at(self, field: Field, found: Numbers, array: Array) -> None:
         low, high = found.low, found.high
-        if low == low and arrow().types.is_integer(array.type):
-            low, high = _whole_range(found, array)
-            if _exceeds_floats(low, high):
-                self.long += _long_in(array)
+        if arrow().types.is_integer(array.type):
+            if _is_at_limit(found):
+                values, missing = whole(array)
+                known = values if missing is None else values[~missing]
+                low, high = int(known.min()), int(known.max())
+                self.long += int(np.count_nonzero(are_long(known)))
         elif self.is_whole and field.form == "number":
             self.is_whole = _are_whole(found.values)
         self._widen(low, high)
@@ -422,7 +424,7 @@ def typed_by_all_rows(field: Field, counts: ColumnCounts, rows: int) -> Field:
             return dataclasses.replace(field, form="number")
         return dataclasses.replace(field, wanted=field.wanted or "categorical")
     known = rows - counts.missing - counts.infinite
-    are_whole = counts.is_whole and not _exceeds_floats(counts.low, counts.high)
+    are_whole = counts.is_whole and max(-counts.low, counts.high) <= LARGEST_EXACT_INTEGER
     if field.form == "number" and counts.missing and known and are_whole and not counts.infinite:
         return dataclasses.replace(field, form="integer")
     return field
@@ -455,11 +457,6 @@ def facts_of(field: Field, counts: ColumnCounts, rows: int) -> ColumnFacts:
     return ColumnFacts(missing, math.nan, math.nan, seen.distinct, seen.is_whole)
 
 
-def _exceeds_floats(low: float | int, high: float | int) -> bool:
-    """Return whether floating point does not hold all numbers between as whole ones."""
-    return max(abs(low), abs(high)) > LARGEST_EXACT_INTEGER
-
-
 def _label_hashes(field: Field, coded: Coded) -> Hashes:
     if not field.are_labels_of_numbers:
         return coded.numbers()
@@ -469,19 +466,6 @@ def _label_hashes(field: Field, coded: Coded) -> Hashes:
 
 def _is_at_limit(found: Numbers) -> bool:
     return max(abs(found.low), abs(found.high)) >= LARGEST_EXACT_INTEGER
-
-
-def _whole_range(found: Numbers, array: Array) -> tuple[int, int]:
-    if not _is_at_limit(found):
-        return int(found.low), int(found.high)
-    bounds = arrow().compute.min_max(array).as_py()
-    return bounds["min"], bounds["max"]
-
-
-def _long_in(array: Array) -> int:
-    values, missing = whole(array)
-    found = are_long(values)
-    return int(np.count_nonzero(found if missing is None else found & ~missing))
 
 
 def _are_whole(values: Floats) -> bool:
