@@ -209,6 +209,11 @@ def test_no_value_of_a_withheld_column_is_in_the_file_or_in_answers(tmp_path: Pa
         assert "nowhere" not in text
         assert "99,000" not in text
     assert WITHHELD in str(told)
+    rows = outlying.detect(found, top=10)
+    csv = rows.to_frame().to_csv()
+    for text in (str(rows), rows.to_json(), csv):
+        assert not any(hidden in text for hidden in ("nowhere", "99,000", "99000"))
+        assert not any(label in text for label in base["place"])
     new_object = record(new, 7) | {"day": "2024-02-03"}
     assert "nowhere" not in str(outlying.load(path).explain(object=new_object))
     same = found.explain(row=0).object["place"]

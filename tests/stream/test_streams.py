@@ -554,7 +554,7 @@ def sensors(path: Path, rows: int) -> dict[str, Any]:
 
 @pytest.mark.parametrize("named", [{"entity": "sensor", "time": "when"}, {"time": "when"}, {}])
 def test_rows_of_a_stream_are_compared_with_their_past(
-    named: dict[str, str], tmp_path: Path, few_drawn: int
+    named: dict[str, Any], tmp_path: Path, few_drawn: int
 ) -> None:
     """As those in memory are, though the model is made of a part of them; be it by a guess."""
     where = sensors(tmp_path, 4 * few_drawn)
@@ -573,7 +573,8 @@ def test_a_past_that_a_stream_does_not_have_is_said(
     """Rows in the order of time are compared where all can be held, and never silently not."""
     where = sensors(tmp_path, 2 * few_drawn)
     monkeypatch.setattr("outlying.stream.population.MOST_PAST", 6 * few_drawn - 1)
-    for named in ({"time": "when"}, {}):
+    options: list[dict[str, Any]] = [{"time": "when"}, {}]
+    for named in options:
         found = outlying.explain(tmp_path, where=where, **named)
         assert any("not compared with earlier and later ones" in note for note in found.notes)
 
