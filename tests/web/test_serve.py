@@ -42,7 +42,7 @@ def test_a_file_that_is_not_there_is_told_before_anything_is_served(tmp_path: Pa
 
 
 def test_a_page_explains_a_row_also_where_no_rows_like_it_are_found() -> None:
-    from outlying.web import pages
+    from outlying.web import row_pages
 
     async def refused(*_: Any) -> None:
         raise OptionError("filter: no")
@@ -53,4 +53,4 @@ def test_a_page_explains_a_row_also_where_no_rows_like_it_are_found() -> None:
     entry: Any = SimpleNamespace(id="t", columns=[SimpleNamespace(name="a")])
     service = SimpleNamespace(twins=refused)
     request: Any = SimpleNamespace(app=SimpleNamespace(state=SimpleNamespace(service=service)))
-    assert asyncio.run(pages._twins(request, entry, job)) == {}
+    assert asyncio.run(row_pages._twins(request, entry, job)) == {}

@@ -28,12 +28,12 @@ from outlying.web import (
     NotFoundError,
     NotReadyError,
     SlowError,
-    exports,
-    openapi,
+    answers,
     pages,
+    row_pages,
 )
+from outlying.web.answers import POSITIVE, TEXT, Answer, Operation, Schema, fields, objects, record
 from outlying.web.jobs import Job, warm_up
-from outlying.web.openapi import POSITIVE, TEXT, Answer, Operation, Schema, fields, objects, record
 from outlying.web.queries import MOST_ROWS, OptionsQuery, TableQuery
 from outlying.web.safety import UNEXPECTED, Credentials, Safety
 from outlying.web.sourcing import SAID, bounded, received
@@ -61,7 +61,7 @@ def _job(request: Request) -> Job:
 
 
 def _table_record(entry: TableEntry) -> dict[str, Any]:
-    found: dict[str, Any] = record(openapi.Table, entry, entry.facts, entry.sourcing)
+    found: dict[str, Any] = record(answers.Table, entry, entry.facts, entry.sourcing)
     return found
 
 
@@ -69,7 +69,7 @@ def _job_record(job: Job | None) -> dict[str, Any]:
     if job is None:
         raise NotFoundError("there is no such job (any more); start it again")
     has_result = job.state == "done" and job.task is not None
-    found: dict[str, Any] = record(openapi.Job, job)
+    found: dict[str, Any] = record(answers.Job, job)
     return found | {"result": f"/api/v1/jobs/{job.id}/result" if has_result else None}
 
 
@@ -183,27 +183,27 @@ async def events(request: Request) -> Response:
 
 async def result(request: Request) -> Response:
     """Return what a job has found: the library's JSON."""
-    return Answer(exports.document(_job(request)))
+    return Answer(answers.document(_job(request)))
 
 
 async def export(request: Request) -> Response:
     """Return the result as a file."""
     form = request.query_params.get("format", "json")
-    check_choice("format", form, tuple(exports.FORMATS))
+    check_choice("format", form, tuple(answers.FORMATS))
     item = _job(request)
     fine = frozenset(service_of(request).get(item.table).fine)
     content = await anyio.to_thread.run_sync(
-        exports.exported, item, form, fine, abandon_on_cancel=True
+        answers.exported, item, form, fine, abandon_on_cancel=True
     )
     name = f"outlying-{item.table}-{item.kind}.{form}"
     headers = {"Content-Disposition": f'attachment; filename="{name}"'}
-    return Response(content, media_type=exports.FORMATS[form][0], headers=headers)
+    return Response(content, media_type=answers.FORMATS[form][0], headers=headers)
 
 
 async def reproduced(request: Request) -> Response:
     """Return the command and the Python that give the same result."""
     item = _job(request)
-    return Answer(exports.reproduced(service_of(request).get(item.table), item))
+    return Answer(answers.reproduced(service_of(request).get(item.table), item))
 
 
 async def story(request: Request) -> Response:
@@ -225,7 +225,7 @@ async def document(_: Request) -> Response:
 @functools.cache
 def described() -> dict[str, Any]:
     """Return the OpenAPI document of all operations."""
-    return openapi.document(OPERATIONS)
+    return answers.openapi(OPERATIONS)
 
 
 def _options(body: Mapping[str, Any]) -> OptionsQuery:
@@ -257,8 +257,8 @@ async def _body(request: Request, known: tuple[str, ...]) -> dict[str, Any]:
 _TABLES, _JOBS = "/api/v1/tables", "/api/v1/jobs"
 _TABLE, _JOB = f"{_TABLES}/{{table}}", f"{_JOBS}/{{job}}"
 _FILE: Schema = {"type": "string", "format": "binary"}
-_BOTH = {"options": openapi.OPTIONS}
-_OBJECT: Schema = {"type": "object", "additionalProperties": openapi.schema_of(Value)}
+_BOTH = {"options": answers.OPTIONS}
+_OBJECT: Schema = {"type": "object", "additionalProperties": answers.schema_of(Value)}
 _EXPLAIN = [
     objects({"row": POSITIVE} | _BOTH, ["row"]),
     objects({"object": _OBJECT} | _BOTH, ["object"]),
@@ -270,7 +270,7 @@ _MARK = objects(
 )
 _FINE = fields(fine=list[int])
 _VIEW: Schema = {
-    "offset": openapi.schema_of(int),
+    "offset": answers.schema_of(int),
     "limit": POSITIVE | {"maximum": MOST_ROWS},
     "sort": TEXT,
     "order": {"enum": ["asc", "desc"]},
@@ -278,10 +278,10 @@ _VIEW: Schema = {
     "filter": {"type": "array", "items": TEXT | {"description": "A filter as JSON; see Filter."}},
     "rows": TEXT | {"description": "Numbers of rows, such as 3,17,25."},
 }
-_FORMAT = {"format": {"enum": list(exports.FORMATS)}}
+_FORMAT = {"format": {"enum": list(answers.FORMATS)}}
 _NAMED = dict.fromkeys(("name", *SAID), TEXT)
 _UPLOAD = {"application/octet-stream": _FILE, "multipart/form-data": objects({"file": _FILE})}
-_BEGUN = fields(table=openapi.Table, job=openapi.Job)
+_BEGUN = fields(table=answers.Table, job=answers.Job)
 
 
 def _json(schema: Schema) -> Schema:
@@ -289,24 +289,24 @@ def _json(schema: Schema) -> Schema:
 
 
 OPERATIONS = (
-    Operation("GET", _TABLES, tables, fields(tables=list[openapi.Table])),
+    Operation("GET", _TABLES, tables, fields(tables=list[answers.Table])),
     Operation("POST", _TABLES, upload, _BEGUN, 202, query=_NAMED, body=_UPLOAD),
-    Operation("GET", _TABLE, table, openapi.Table),
-    Operation("DELETE", _TABLE, remove_table, openapi.Table),
-    Operation("POST", f"{_TABLE}/open", open_table, openapi.Job, 202),
+    Operation("GET", _TABLE, table, answers.Table),
+    Operation("DELETE", _TABLE, remove_table, answers.Table),
+    Operation("POST", f"{_TABLE}/open", open_table, answers.Job, 202),
     Operation("GET", f"{_TABLE}/rows", rows, Page, query=_VIEW),
     Operation("GET", f"{_TABLE}/marks", marks, _FINE),
     Operation("POST", f"{_TABLE}/marks", mark, _FINE, body=_json(_MARK)),
     Operation("GET", f"{_TABLE}/accepted", accepted, TEXT, kind="application/toml"),
     Operation(
-        "POST", f"{_TABLE}/explanations", explain, openapi.Job, 202, body=_json({"oneOf": _EXPLAIN})
+        "POST", f"{_TABLE}/explanations", explain, answers.Job, 202, body=_json({"oneOf": _EXPLAIN})
     ),
-    Operation("POST", f"{_TABLE}/detections", detect, openapi.Job, 202, body=_json(_DETECT)),
-    Operation("GET", _JOBS, jobs, fields(jobs=list[openapi.Job])),
-    Operation("GET", _JOB, job, openapi.Job),
-    Operation("DELETE", _JOB, cancel, openapi.Job),
+    Operation("POST", f"{_TABLE}/detections", detect, answers.Job, 202, body=_json(_DETECT)),
+    Operation("GET", _JOBS, jobs, fields(jobs=list[answers.Job])),
+    Operation("GET", _JOB, job, answers.Job),
+    Operation("DELETE", _JOB, cancel, answers.Job),
     Operation("GET", f"{_JOB}/events", events, TEXT, kind="text/event-stream"),
-    Operation("GET", f"{_JOB}/result", result, openapi.RESULT),
+    Operation("GET", f"{_JOB}/result", result, answers.RESULT),
     Operation("GET", f"{_JOB}/export", export, _FILE, kind="*/*", query=_FORMAT),
     Operation("GET", f"{_JOB}/reproduce", reproduced, fields(command=str, python=str)),
     Operation("GET", f"{_JOB}/stories/{{story}}", story, Twins, query={"object": POSITIVE}),
@@ -341,7 +341,7 @@ def application(service: Service, credentials: Credentials, *, is_local: bool = 
     assets = [_asset(file) for file in static.iterdir() if file.is_file()]
     kinds = (OutlyingError, HTTPException, ClientDisconnect, Exception)
     app = Starlette(
-        routes=[*ROUTES, *assets, *pages.ROUTES],
+        routes=[*ROUTES, *assets, *row_pages.ROUTES, *pages.ROUTES],
         exception_handlers=dict.fromkeys(kinds, _answer_error),
         lifespan=lifespan,
     )

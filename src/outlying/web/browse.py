@@ -14,11 +14,11 @@ import functools
 import threading
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
+from outlying.derived.calendar import DAY
 from outlying.derived.choosing import derivations, facts_of
 from outlying.errors import ColumnError, OptionError, RowError, SourceError, unknown_name
 from outlying.options import ColumnType
@@ -27,28 +27,18 @@ from outlying.sources.arrow_arrays import filled, of_numbers, of_texts
 from outlying.sources.passes import Progress
 from outlying.table.columns import CategoricalColumn, Column, NumericColumn, categorical_column
 from outlying.table.table import Part, Table, part_of
-from outlying.table.values import TIMES, Form, Mask, Value, plain, value_of
-from outlying.web.queries import (
-    Filter,
-    Sql,
-    TableQuery,
-    condition_sql,
-    containing,
-    label_in_copy,
-    number_in_copy,
-    rows_met,
-)
+from outlying.table.values import TIMES, Form, Mask, Value, number_of, plain, read_text, value_of
+from outlying.web.queries import Filter, TableQuery
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
 MOST_CATEGORIES = 30
 """So many of the commonest categories are named."""
+#: SQL, and the values of its question marks.
+Sql: TypeAlias = tuple[str, list[Any]]
 _BARS = 24  # of the small picture of a column
 _MEMORY = "512MB"
-_SHALLOW = 2_000  # rows from the top that are found without an order of all
-_ORDERS = 24  # orders of all rows that are kept
-_HEADS = 500  # beginnings of orders that are kept
 _COUNTS = 240  # numbers of rows that are kept
 _DERIVED = 2  # derived columns that were computed last
 _MOST_TEXTS = 1_000_000  # distinct ones: to look at more would keep others waiting
@@ -185,8 +175,6 @@ class Browser:
         self._connected = duckdb.connect(
             str(folder / _DATABASE), read_only=True, config={"memory_limit": _MEMORY}
         )
-        self._order = functools.lru_cache(_ORDERS)(self._find_order)
-        self._head = functools.lru_cache(_HEADS)(functools.partial(self._find_order, _SHALLOW))
         self._count_rows = functools.lru_cache(_COUNTS)(self._find_count)
         self._derived = functools.lru_cache(_DERIVED)(self._derive)
         self._lock, self._deriving = threading.Lock(), threading.Lock()
@@ -278,7 +266,9 @@ class Browser:
         """Return how many rows are meant, whatever the page."""
         if query.is_whole:
             return self.rows
-        return self._count_rows(dataclasses.replace(query.view, sort=None, descending=False))
+        return self._count_rows(
+            TableQuery(search=query.search, filters=query.filters, rows=query.rows)
+        )
 
     def _find_count(self, query: TableQuery) -> int:
         with self._cursor() as cursor:
@@ -287,23 +277,18 @@ class Browser:
             return int(cursor.execute(sql, parameters).fetchall()[0][0])
 
     def _numbers(self, query: TableQuery) -> list[int]:
-        offset, end = query.offset, query.offset + query.limit
         if query.is_whole and query.sort is None:
-            return list(range(offset + 1, min(self.rows, end) + 1))
-        view = query.view
-        order = self._head(view) if end <= _SHALLOW else self._order(self.rows, view)
-        return [int(number) for number in order[offset:end]]
-
-    def _find_order(self, most: int, query: TableQuery) -> npt.NDArray[np.int32]:
+            end = min(self.rows, query.offset + query.limit)
+            return list(range(query.offset + 1, end + 1))
         first = ""
         if query.sort is not None:
             way = "DESC" if query.descending else "ASC"
             first = f"c{self.place(query.sort)} {way} NULLS LAST, "
         with self._cursor() as cursor:
             where, parameters = self._where(cursor, query)
-            sql = f"SELECT n FROM t WHERE {where} ORDER BY {first}n LIMIT ?"  # noqa: S608
-            found = cursor.execute(sql, [*parameters, most]).fetchnumpy()["n"]
-            return np.asarray(found, dtype=np.int32)
+            sql = f"SELECT n FROM t WHERE {where} ORDER BY {first}n LIMIT ? OFFSET ?"  # noqa: S608
+            found = cursor.execute(sql, [*parameters, query.limit, query.offset]).fetchall()
+        return [int(number) for (number,) in found]
 
     def _rows(self, numbers: Sequence[int]) -> list[list[Value]]:
         """Return the cells of rows in their order; rows are found by their place in the file."""
@@ -448,3 +433,81 @@ class Rows:
     total: int
     numbers: list[int]
     cells: list[list[Value]]
+
+
+# --- which rows a filter means: in SQL, and on derived columns -------------------------------
+
+
+def condition_sql(column: str, facts: ColumnOverview, item: Filter) -> Sql:
+    """Write a condition on a column of the copy."""
+    if item.kind == "missing" or (item.kind == "equals" and item.value is None):
+        return f"{column} IS NULL", []
+    if item.kind == "present":
+        return f"{column} IS NOT NULL", []
+    if item.kind == "contains":
+        return containing(column, facts), [label_in_copy(item.value)]
+    if item.kind == "equals":
+        is_number, value = facts.is_numeric, item.value
+        return f"{column} = ?", [
+            number_in_copy(facts, value) if is_number else label_in_copy(value)
+        ]
+    number = column if facts.is_numeric else f"TRY_CAST({column} AS DOUBLE)"
+    parts, parameters = [f"{column} IS NOT NULL"], []
+    for sign, end in ((">=", item.low), ("<=", item.high)):
+        if end is not None:
+            parts.append(f"{number} {sign} ?")
+            parameters.append(number_in_copy(facts, end))
+    return " AND ".join(parts), parameters
+
+
+def containing(column: str, facts: ColumnOverview) -> str:
+    """Look for a text in a cell, as pages show it, in any case; the database lowers both."""
+    text, form = column, facts.form
+    if form == "duration":
+        text = f"CAST({column} / 1000000 AS VARCHAR)"
+    elif form in TIMES:
+        style = {"date": "%Y-%m-%d", "time": "%H:%M:%S"}.get(form, "%Y-%m-%d %H:%M:%S")
+        text = f"strftime(make_timestamp(CAST({column} AS BIGINT)), '{style}')"
+    elif facts.is_numeric:
+        text = f"CAST({column} AS {'BIGINT' if form == 'integer' else 'DOUBLE'})::VARCHAR"
+    return f"contains(lower({text}), lower(?))"
+
+
+def label_in_copy(value: Any) -> str:
+    """Write a category as the database holds it: halves of characters are escaped."""
+    text = str(value).lower() if isinstance(value, bool) else str(value)
+    return text.encode("utf-8", "backslashreplace").decode()
+
+
+def number_in_copy(facts: ColumnOverview | NumericColumn, value: Any) -> float:
+    """Return a value as the number that the database holds; an error says what is expected."""
+    form: Form = facts.form if facts.is_numeric else "number"
+    try:
+        return number_of(form, read_text(form, value) if isinstance(value, str) else value)
+    except ValueError as error:
+        raise OptionError(f"filter: column {facts.name!r} expects {error}") from None
+
+
+def rows_met(column: Column, item: Filter) -> Mask:
+    """Return which rows of a derived column meet a condition; hours may go across midnight."""
+    if item.kind in ("missing", "present") or (item.kind == "equals" and item.value is None):
+        return np.asarray(column.missing() == (item.kind != "present"))
+    if not column.is_numeric:
+        if item.kind == "interval":
+            said = "has no ranges; allowed: one of its values"
+            raise OptionError(f"filter: {item.attribute!r} {said}")
+        wanted, is_whole = str(item.value), item.kind == "equals"
+        met = [
+            str(label) == wanted if is_whole else wanted.lower() in str(label).lower()
+            for label in column.labels
+        ]
+        return np.array([*met, False])[column.codes]
+    if item.kind == "contains":
+        raise OptionError(f"filter: {item.attribute!r} holds no texts; allowed: a range")
+    low, high = (item.value, item.value) if item.kind == "equals" else (item.low, item.high)
+    first = -np.inf if low is None else number_in_copy(column, low)
+    last = np.inf if high is None else number_in_copy(column, high)
+    values = column.values % DAY if column.form == "time" else column.values
+    if column.form == "time" and last < first:
+        return np.asarray((values >= first) | (values <= last))
+    return np.asarray((values >= first) & (values <= last))

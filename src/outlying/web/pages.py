@@ -1,17 +1,18 @@
-"""The pages: each address is read, the service is asked, a template shows the answer.
+"""The pages of tables: each address is read, the service is asked, a template shows the answer.
 
 A page whose address ends with .json says the same as JSON.
 """
 
 from __future__ import annotations
 
-import contextlib
+import collections
 import dataclasses
 import functools
 import hashlib
-from collections.abc import Awaitable, Callable, Sequence
+import math
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from importlib import resources
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from starlette.datastructures import QueryParams
 from starlette.requests import Request
@@ -20,42 +21,28 @@ from starlette.routing import BaseRoute, Route
 
 import outlying
 from outlying import sentences as say
-from outlying.checks import read_whole
-from outlying.errors import INFINITE_AS_MISSING, ColumnError, ObjectError, OptionError
+from outlying.checks import read_real, read_whole
+from outlying.errors import OptionError, not_allowed
 from outlying.render import html
-from outlying.table.values import printable
-from outlying.web import LimitError, NotReadyError, exports, row_page, table_page, tables
+from outlying.table.values import Form, Value, printable, quantity_text, read_text, text_of
+from outlying.web import LimitError, answers, tables
+from outlying.web.answers import Answer, record
+from outlying.web.browse import ColumnOverview
 from outlying.web.jobs import Job
-from outlying.web.openapi import Answer, record
-from outlying.web.queries import Addresses
-from outlying.web.row_page import RowPage, texts_of
+from outlying.web.queries import Addresses, Filter, OptionsQuery, Params, TableQuery, field_text
 from outlying.web.sourcing import SAID, bounded
-from outlying.web.table_page import TablePage
-from outlying.web.tables import Mark, TableEntry, Twins, service_of
-from outlying.web.worker import Detected
+from outlying.web.tables import TableEntry, service_of
 
 if TYPE_CHECKING:
     from jinja2 import Environment
-
-Page = Callable[[Request], Awaitable[Response]]
 
 #: A page waits so many seconds for an answer before it shows progress instead.
 PATIENCE = 0.7
 _LARGEST_FORM, _MOST_FIELDS = 4 << 20, 100_000  # bytes; a new object has one for each column
 #: What a page need not show.
 _OF_JOBS = ("job", "waiting", "problem", "remedy", "again", "along", "findings", "welcome")
-_OF_VIEWS = (
-    "table",
-    "accepts",
-    "summary",
-    "sections",
-    "columns",
-    "hidden",
-    "more",
-    "notes",
-    "back",
-)
-_OPTIONAL = dict.fromkeys((*_OF_JOBS, *_OF_VIEWS))
+_OF_VIEWS = ("table", "accepts", "summary", "sections", "columns", "hidden", "more", "notes")
+_OPTIONAL = dict.fromkeys((*_OF_JOBS, *_OF_VIEWS, "back"))
 
 
 # --- the frame -------------------------------------------------------------------------------
@@ -65,6 +52,20 @@ def page(template: str, status: int = 200, **context: Any) -> Response:
     """Return a page."""
     text = _environment().get_template(template).render(**_OPTIONAL | context)
     return HTMLResponse(text.encode("utf-8", "backslashreplace"), status)
+
+
+def view(
+    template: str,
+    entry: TableEntry,
+    addresses: Addresses,
+    here: str,
+    status: int = 200,
+    **context: Any,
+) -> Response:
+    """Return a view of a table."""
+    accepts = any(map(entry.accepts, entry.fine))
+    shown = {"table": entry, "addresses": addresses, "here": here, "accepts": accepts}
+    return page(template, status, **shown, **context)
 
 
 async def style_sheet(request: Request) -> Response:  # noqa: ARG001 - as all routes are called
@@ -80,18 +81,13 @@ def _style() -> str:
 @functools.cache
 def _environment() -> Environment:
     found = html.with_cards(html.environment("outlying.web"))
-    found.filters |= {
-        "percent_of": _percent_of,
-        "counted": table_page.counted,
-        "picture": table_page.picture,
-        "choices": row_page.choices,
-        "hint": row_page.hint,
-    }
+    own = (counted, picture, choices, hint)
+    found.filters |= {work.__name__: work for work in own} | {"percent_of": _percent_of}
     script = (resources.files("outlying.web") / "static" / "page.js").read_bytes()
     digest = hashlib.blake2b(script, digest_size=4).hexdigest()
     found.globals |= {
         "say": say,
-        "formats": exports.FORMATS,
+        "formats": answers.FORMATS,
         "version": outlying.__version__,
         "assets": {
             "style": f"/style.css?{outlying.__version__}",
@@ -134,7 +130,7 @@ async def finished(request: Request, job: Job) -> Job:
 
 def of_table(
     show: Callable[[Request, TableEntry, Addresses], Awaitable[Response]],
-) -> Page:
+) -> Callable[[Request], Awaitable[Response]]:
     """Return a page of a table that is read first; until then, how far that is."""
 
     async def answer(request: Request) -> Response:
@@ -160,20 +156,6 @@ def of_table(
     return answer
 
 
-def view(
-    template: str,
-    entry: TableEntry,
-    addresses: Addresses,
-    here: str,
-    status: int = 200,
-    **context: Any,
-) -> Response:
-    """Show a view of a table."""
-    accepts = any(map(entry.accepts, entry.fine))
-    shown = {"table": entry, "addresses": addresses, "here": here, "accepts": accepts}
-    return page(template, status, **shown, **context)
-
-
 async def form(request: Request) -> tuple[QueryParams, Addresses]:
     """Return the texts of a form that was sent, and the views that it was sent from."""
     error = LimitError(f"the form has more than {_LARGEST_FORM >> 20} MB", "upload")
@@ -181,22 +163,6 @@ async def form(request: Request) -> tuple[QueryParams, Addresses]:
     form = await whole.form(max_fields=_MOST_FIELDS)
     texts = QueryParams([item for item in form.multi_items() if isinstance(item[1], str)])
     return texts, Addresses.of(request.path_params["table"], texts)
-
-
-def ended(job: Job, remedy: Callable[[], str]) -> dict[str, Any]:
-    """Say why a job has ended without a result, and where infinite values count as missing."""
-    said = "It was cancelled." if job.state == "cancelled" else job.error or "It failed."
-    is_infinite = INFINITE_AS_MISSING in job.remedies
-    return {"problem": said, "again": True, "remedy": remedy() if is_infinite else None}
-
-
-def along(entry: TableEntry, job: Job, json: str) -> dict[str, Any]:
-    """Return the ways to take a result along."""
-    try:
-        said = exports.reproduced(entry, job)
-    except NotReadyError as error:
-        said = {"instead": str(error)}
-    return {"along": {"job": job, "json": json, **said}}
 
 
 # --- the start, the table ----------------------------------------------------------------------
@@ -209,7 +175,7 @@ async def start(request: Request) -> Response:
         (
             entry,
             Addresses(entry.id),
-            table_page.size_of(entry) if entry.state == "ready" else words.get(entry.state, ""),
+            size_of(entry) if entry.state == "ready" else words.get(entry.state, ""),
         )
         for entry in service_of(request).list()
     ]
@@ -228,7 +194,7 @@ async def table(request: Request, entry: TableEntry, addresses: Addresses) -> Re
     """Show a part of a table."""
     problem = ""
     try:
-        moved_to = table_page.sent(entry, request.query_params, addresses)
+        moved_to = _sent(entry, request.query_params, addresses)
         if moved_to is not None:
             return RedirectResponse(moved_to, 303)
     except OptionError as error:
@@ -262,166 +228,341 @@ async def cancel(request: Request) -> Response:
     return RedirectResponse(jobs.cancel(jobs.get(request.path_params["job"])).page, 303)
 
 
-# --- what stands out -------------------------------------------------------------------------
-
-
-@of_table
-async def odd(request: Request, entry: TableEntry, addresses: Addresses) -> Response:
-    """Show the odd rows of a table as they are found; a look at this page begins the search."""
-    given = request.query_params.get("top") or ("10" if is_json(request) else None)
-    top = row_page.number_of(given)
-    job = await finished(request, looked_for(request, entry, addresses, top))
-    if is_json(request):
-        return Answer(exports.document(job))
-    shown: dict[str, Any] = {"about": table_page.size_of(entry), "top": top, "job": job}
-    if job.state in ("failed", "cancelled"):
-        shown |= ended(job, lambda: addresses.without_infinite.odd(top))
-    else:
-        shown |= row_page.odd_rows(entry, addresses, top, job)
-    if job.state == "done":
-        shown |= along(entry, job, addresses.odd(top, ".json"))
-    return view("odd.html", entry, addresses, "odd", waiting=not job.is_over, **shown)
-
-
-async def find_odd(request: Request) -> Response:
-    """Start to look for odd rows, also where that was cancelled before."""
-    params, addresses = await form(request)
-    top = row_page.number_of(params.get("top"))
-    entry = service_of(request).get(addresses.table_id)
-    looked_for(request, entry, addresses, top, again=True)
-    return RedirectResponse(addresses.odd(top), 303)
-
-
-async def mark(request: Request) -> Response:
-    """Mark a row as fine, or take that back, and show the page that it was marked on."""
-    params, addresses = await form(request)
-    number, service = read_whole("row", params.get("row"), 1), service_of(request)
-    mark = Mark.of(params) if params.get("fine") else None
-    service.mark(service.get(addresses.table_id), number, mark)
-    top = row_page.number_of(params["odd"]) if params.get("odd") else None
-    is_row = params.get("back") == "row"
-    return RedirectResponse(addresses.row(number, top=top) if is_row else addresses.odd(top), 303)
-
-
-def looked_for(
-    request: Request, entry: TableEntry, addresses: Addresses, top: int, again: bool = False
-) -> Job:
-    """Return the job that looks for odd rows, begun unless there is one."""
-    options = row_page.options_of(addresses.options)
-    return service_of(request).detect(entry, top, options, again=again)
-
-
-# --- a row, a new object ---------------------------------------------------------------------
-
-
-@of_table
-async def row(request: Request, entry: TableEntry, addresses: Addresses) -> Response:
-    """Show a row, and why it is odd; one that was picked among the odd rows, together with them."""
-    number = read_whole("row", request.path_params["number"], 1)
-    values = await service_of(request).values(entry, number)
-    shown = RowPage(entry, addresses, texts_of(values), number, name=entry.name_of(values))
-    if (given := request.query_params.get("odd")) is not None:
-        job = looked_for(request, entry, addresses, top := row_page.number_of(given))
-        if isinstance(job.result, Detected):
-            rows = row_page.listed(job.result.detection.rows)
-            odd = tuple(item.row + 1 for item in rows if item.row is not None)
-            shown = dataclasses.replace(shown, top=top, odd=odd)
-    return await _explained(request, shown, "")
-
-
-@of_table
-async def new(request: Request, entry: TableEntry, addresses: Addresses) -> Response:
-    """Show a form for a new object, and why that is odd."""
-    params, welcome = request.query_params, say.PAGE_WELCOME
-    if params.get("from"):
-        number = read_whole("from", params["from"], 1)
-        found = texts_of(await service_of(request).values(entry, number))
-        values = row_page.copied(found, entry)
-        left_out = ", ".join(printable(name, 60) for name in row_page.too_long(found)[:5])
-        welcome += say.PAGE_LEFT_OUT.format(columns=left_out) if left_out else ""
-    else:
-        values = _typed(entry, params)
-    shown = RowPage(entry, addresses, values)
-    is_empty = params.get("from") or not any(values.values())
-    if is_empty and not is_json(request):
-        return view("row.html", entry, addresses, "new", welcome=welcome, **shown.context())
-    return await _explained(request, shown, "new")
-
-
-def _typed(entry: TableEntry, params: QueryParams) -> dict[str, str]:
-    """Return the values of a new object as they were typed."""
-    return {column.name: params.get(f"v.{column.name}", "") for column in entry.facts.columns}
-
-
-async def _explained(request: Request, shown: RowPage, here: str) -> Response:
-    entry, addresses = shown.entry, shown.addresses
-    context = shown.context()
-    try:
-        job = _job_of(request, shown)
-    except ObjectError as error:
-        if is_json(request):
-            raise
-        context["problem"] = error.shell_message()
-        return view("row.html", entry, addresses, here, **context)
-    await finished(request, job)
-    if is_json(request):
-        return Answer(exports.document(job))
-    if job.state == "done":
-        context |= shown.explained(job.explained[0], await _twins(request, entry, job))
-        context |= along(entry, job, shown.address(".json"))
-    elif job.is_over:
-        context |= ended(job, lambda: shown.address(addresses=addresses.without_infinite))
-    else:
-        context |= {"job": job, "waiting": True}
-    return view("row.html", entry, addresses, here, **context)
-
-
-def _job_of(request: Request, shown: RowPage, again: bool = False) -> Job:
-    typed = {name: text or None for name, text in shown.values.items()}
-    what = typed if shown.number is None else shown.number
-    return service_of(request).explain(shown.entry, what, shown.addresses.options, again=again)
-
-
-async def _twins(request: Request, entry: TableEntry, job: Job) -> dict[int, Twins]:
-    """Return ordinary rows like this one for each story that is told in full."""
-    service, (findings, *_) = service_of(request), job.explained
-    found: dict[int, Twins] = {}
-    for place, story in enumerate(findings.stories):
-        if story.stands_out:
-            # the page explains the row without them, too, where its columns cannot be filtered by
-            with contextlib.suppress(OptionError, ColumnError):
-                found[place] = await service.twins(entry, findings, place)
-    return found
-
-
-async def explain_again(request: Request) -> Response:
-    """Explain once more what was cancelled or has failed."""
-    params, addresses = await form(request)
-    entry = service_of(request).get(addresses.table_id)
-    given = request.path_params.get("number")
-    number = None if given is None else read_whole("row", given, 1)
-    shown = RowPage(entry, addresses, _typed(entry, params), number)
-    _job_of(request, shown, again=True)
-    return RedirectResponse(shown.address(), 303)
-
-
 ROUTES: Sequence[BaseRoute] = [
     Route("/", start),
     Route("/style.css", style_sheet),
     Route("/t/{table}.json", table),
-    Route("/t/{table}/odd.json", odd),
-    Route("/t/{table}/row/{number}.json", row),
-    Route("/t/{table}/new.json", new),
     Route("/t/{table}", table, methods=["GET"]),
     Route("/t/{table}", read_again, methods=["POST"]),
     Route("/t/{table}/forget", forget, methods=["POST"]),
     Route("/t/{table}/columns", columns),
-    Route("/t/{table}/fine", mark, methods=["POST"]),
-    Route("/t/{table}/odd", odd, methods=["GET"]),
-    Route("/t/{table}/odd", find_odd, methods=["POST"]),
-    Route("/t/{table}/row/{number}", row, methods=["GET"]),
-    Route("/t/{table}/row/{number}", explain_again, methods=["POST"]),
-    Route("/t/{table}/new", new, methods=["GET"]),
-    Route("/t/{table}/new", explain_again, methods=["POST"]),
     Route("/jobs/{job}/cancel", cancel, methods=["POST"]),
 ]
+
+
+# --- what these pages show -----------------------------------------------------------------------
+
+#: A page of more columns is slow to draw; the others are some steps to the right.
+MOST_COLUMNS = 60
+_LONGEST = 80  # characters of a cell
+_MOST_NAMED = 3  # columns that cannot be shown, categories
+_MOST_LISTED, _COMMON = 100, 0.02  # of more categories, so rare, none is worth to be named
+_PICTURE_WIDTH, _PICTURE_HEIGHT = 120, 28  # of the small picture of a column
+_LONGEST_CHOICE, _SHORT, _MANY_CATEGORIES = 200, 16, 100  # categories that a form names
+
+KINDS = {"numeric": "number", "categorical": "category", "datetime": "date"}
+_FORMS: dict[Form, str] = {
+    "number": "numbers",
+    "integer": "whole numbers",
+    "boolean": "yes or no",
+    "text": "texts",
+    "date": "dates",
+    "datetime": "dates with a time",
+    "instant": "moments in time",
+    "time": "times of day",
+    "duration": "durations",
+}
+_RULES = {
+    "equals": "is",
+    "contains": "contains",
+    "least": "is at least",
+    "most": "is at most",
+    "missing": "is missing",
+    "present": "is known",
+}
+#: A way to another part of what a page shows: its name, its relation, its address if there is one.
+Step: TypeAlias = tuple[str, str, str | None]
+
+
+class TablePage:
+    """Some rows of a table, or what its columns hold, as a template sees it."""
+
+    def __init__(
+        self, entry: TableEntry, addresses: Addresses, params: QueryParams, path: str = ""
+    ) -> None:
+        self.entry, self.facts, self.addresses, self._path = entry, entry.facts, addresses, path
+        self.query, options = TableQuery.of(params), addresses.options.options
+        self.excluded, self.types = set(options.exclude), dict(options.types)
+        declared = self.facts.declarable.intersection(self.types)
+        skipped = (item for item in self.facts.skipped if item.name not in declared)
+        self.skipped = {item.name: item.reason for item in skipped}
+        self.left = min(_left_of(params), max(0, len(self.facts.columns) - 1))
+        self._at_left: Params = [("left", str(self.left))] if self.left else []
+        self.columns = _window(entry, self.left)
+        self.last = self.left + len(self.columns)
+        self.notes = [*self.facts.notes, *self._unusable()]
+
+    def _unusable(self) -> Iterator[str]:
+        """Name the columns that are not shown, as they cannot be read."""
+        shown = {column.name for column in self.facts.columns}
+        left = [item for item in self.facts.skipped if item.name not in shown]
+        for item in left[:_MOST_NAMED]:
+            yield f"Column {printable(item.name, 60)} is not shown: it {item.reason}."
+        if len(left) > _MOST_NAMED:
+            yield f"{len(left) - _MOST_NAMED:,} more columns are not shown."
+
+    def leaves_out(self, name: str) -> bool:
+        """Return whether a column is not compared."""
+        return name in self.skipped or name in self.excluded
+
+    def of_rows(self, page: tables.Page) -> dict[str, Any]:
+        """Return what the page of some rows shows."""
+        hidden = self.addresses.hidden
+        places = [(place, column) for place, column in self.columns if column.name not in hidden]
+        return {
+            "view": self,
+            "page": page,
+            "query": self.query,
+            "about": size_of(self.entry),
+            "range": _range(page, self.facts.rows),
+            "said": SAID,
+            "rules": _RULES,
+            "kinds": KINDS,
+            "chips": list(self._chips()),
+            "all_rows": self._address(TableQuery(limit=self.query.limit)),
+            "columns": [column for _, column in places],
+            "texts": [
+                column_texts([row.values[place] for row in page.rows]) for place, _ in places
+            ],
+        }
+
+    def to(self, addresses: Addresses | None = None, **changes: Any) -> str:
+        """Return the address of this page with another query, or with other columns hidden."""
+        return self._address(dataclasses.replace(self.query, **changes), addresses)
+
+    def _address(self, query: TableQuery, addresses: Addresses | None = None) -> str:
+        return (addresses or self.addresses).to(pairs=[*query.to_params(), *self._at_left])
+
+    def kept(self, **changes: Any) -> Params:
+        """Return what else the address of a form has to hold, with some of it changed."""
+        first = dataclasses.replace(self.query, offset=0, **changes)
+        return [*first.to_params(), *self.addresses.kept, *self._at_left]
+
+    def _chips(self) -> Iterator[tuple[str, str]]:
+        """Yield in words what the table is filtered by, each with the address without it."""
+        query = self.query
+        if query.search:
+            yield f"contains “{printable(query.search, 60)}”", self.to(search="", offset=0)
+        for item in query.filters:
+            left = tuple(other for other in query.filters if other is not item)
+            yield printable(str(item), 120), self.to(filters=left, offset=0)
+        if query.rows is not None:
+            count = len(query.rows)
+            words = "one chosen row" if count == 1 else f"{count:,} chosen rows"
+            yield words, self.to(rows=None, offset=0)
+
+    def steps(self, page: tables.Page) -> Iterator[Step]:
+        """Yield the ways to other pages of the same rows."""
+        offset, limit = page.offset, page.limit
+        last = max(0, (page.total - 1) // limit * limit)
+        for name, rel, to, is_there in (
+            ("First", "", 0, offset > 0),
+            ("Previous", "prev", max(0, offset - limit), offset > 0),
+            ("Next", "next", offset + limit, offset < last),
+            ("Last", "", last, offset < last),
+        ):
+            yield name, rel, self.to(offset=to) if is_there else None
+
+    @property
+    def range_of_columns(self) -> str:
+        """Which columns are shown, where there are too many for one page."""
+        count = len(self.facts.columns)
+        words = f"Columns {self.left + 1:,} to {self.last:,} of {count:,}"
+        return words if count > MOST_COLUMNS else ""
+
+    def columns_aside(self) -> Iterator[Step]:
+        """Yield the ways to columns further left and right."""
+        for name, left, is_there in (
+            ("Columns to the left", max(0, self.left - MOST_COLUMNS), self.left > 0),
+            ("Columns to the right", self.last, self.last < len(self.facts.columns)),
+        ):
+            pairs = [*self.query.to_params(), ("left", str(left))]
+            yield name, "", self.addresses.to(self._path, pairs) if is_there else None
+
+    def of_columns(self) -> dict[str, Any]:
+        """Return what the page of the columns shows."""
+        options, here = self.addresses.options, {column.name for _, column in self.columns}
+        untyped = OptionsQuery(tuple(item for item in options.given if item[0] != "types"))
+        hidden = [("hide", name) for name in self.addresses.hidden if name not in here]
+        types = [("type", f"{n}={kind}") for n, kind in self.types.items() if n not in here]
+        compared = sum(not self.leaves_out(column.name) for column in self.facts.columns)
+        return {
+            "view": self,
+            "about": f"{size_of(self.entry)}, {compared:,} of them compared.",
+            "forms": _FORMS,
+            "kept": [*untyped.to_params(), *hidden, *types, *self._at_left],
+            "odd": collections.Counter(n for row in self.entry.explained.values() for n in row.odd),
+        }
+
+    def kinds(self, column: ColumnOverview) -> list[tuple[str, str]]:
+        """Return the types that can be declared of a column, in words; none is as it was read."""
+        kinds = [("", f"{KINDS[column.type]} (as read)")]
+        if column.name in self.facts.declarable:
+            kinds.append((column.type, f"{KINDS[column.type]}, compared all the same"))
+        return kinds + [item for item in KINDS.items() if item[0] != column.type]
+
+    def held(self, column: ColumnOverview) -> str:
+        """Say what a column holds: its range, or its commonest categories."""
+        if column.low is not None and column.high is not None:
+            low, high = quantity_text(column.low), quantity_text(column.high)
+            return f"{low} to {high}" if low != high else f"always {low}"
+        if not column.categories:
+            return "nothing"
+        if column.distinct > _MOST_LISTED and column.bars[0] <= self.facts.rows * _COMMON:
+            return f"{column.distinct:,} different texts"
+        most = [
+            f"{printable(name, 24)} {self.share(count)}"
+            for name, count in zip(column.categories[:_MOST_NAMED], column.bars, strict=False)
+        ]
+        more = column.distinct - len(most)
+        return ", ".join(most) + (f" and {more:,} more" if more else "")
+
+    def share(self, count: int) -> str:
+        """Return a number of rows as a share; a few are not none, and nearly all are not all."""
+        percent = 100 * count / max(self.facts.rows, 1)
+        if percent < 1:
+            return counted(count, "row")
+        return "99.9%" if 99.95 <= percent < 100 else f"{percent:.3g}%"
+
+
+def picture(bars: Sequence[int]) -> str:
+    """Return the bars of a column as the path of an SVG; nothing where all are low."""
+    most, step = max(bars, default=0), _PICTURE_WIDTH / max(len(bars), 1)
+    if most <= 1:
+        return ""
+    heights = [max(1.0, _PICTURE_HEIGHT * count / most) for count in bars]
+    return "".join(
+        f"M{place * step:.4g} {_PICTURE_HEIGHT}v-{height:.4g}h{step * 0.86:.4g}v{height:.4g}z"
+        for place, height in enumerate(heights)
+        if bars[place]
+    )
+
+
+def cell_text(value: Value) -> str | None:
+    """Return a cell as text; None where it is missing."""
+    return None if value is None else printable(text_of(value), _LONGEST)
+
+
+def column_texts(values: Sequence[Value]) -> list[str | None]:
+    """Return the cells of a column as texts, its numbers with the same number of decimals."""
+    texts = [cell_text(value) for value in values]
+    fractions = [isinstance(value, float) and math.isfinite(value) for value in values]
+    plain = [text or "" for text, is_one in zip(texts, fractions, strict=True) if is_one]
+    if any("e" in text for text in plain):
+        return texts
+    decimals = max((len(text.removesuffix(".0").partition(".")[2]) for text in plain), default=0)
+    return [
+        f"{value:.{decimals}f}" if is_one else text
+        for value, text, is_one in zip(values, texts, fractions, strict=True)
+    ]
+
+
+def counted(count: int, name: str) -> str:
+    """Return a number of things in words."""
+    return f"{count:,} {name}" if count == 1 else f"{count:,} {name}s"
+
+
+def size_of(entry: TableEntry) -> str:
+    """Return how large a table is in words."""
+    facts = entry.facts
+    return f"{counted(facts.rows, 'row')}, {counted(len(facts.columns), 'column')}"
+
+
+def _window(entry: TableEntry, left: int) -> list[tuple[int, ColumnOverview]]:
+    """Return the columns that are on a page, each with its place in the table."""
+    return list(enumerate(entry.facts.columns))[left : left + MOST_COLUMNS]
+
+
+def _left_of(params: QueryParams) -> int:
+    """Return the first column that a page shows."""
+    return read_whole("left", params.get("left") or 0, 0)
+
+
+def _range(page: tables.Page, rows: int) -> str:
+    if not page.total:
+        return "No rows"
+    first, last = page.offset + 1, page.offset + len(page.rows)
+    said = f"Rows {first:,} to {last:,} of {page.total:,}"
+    return said if page.total == rows else f"{said} that match, of {rows:,} in all"
+
+
+# --- forms -------------------------------------------------------------------------------------
+
+
+def choices(column: ColumnOverview) -> list[str]:
+    """Return the categories that the field of a new row offers, those that are short."""
+    texts = map(field_text, column.categories)
+    return [text for text in texts if 0 < len(text) <= _LONGEST_CHOICE]
+
+
+def hint(column: ColumnOverview) -> str:
+    """Return what the field of a new row takes: a range, or the commonest categories."""
+    if column.low is not None and column.high is not None:
+        return f"{quantity_text(column.low)} to {quantity_text(column.high)}"
+    named = [printable(str(item), _SHORT) for item in column.categories[:_MOST_NAMED]]
+    if not named or column.distinct > _MANY_CATEGORIES:
+        return KINDS[column.type]
+    return ", ".join(named) + (", …" if column.distinct > len(named) else "")
+
+
+def _sent(entry: TableEntry, params: QueryParams, addresses: Addresses) -> str | None:
+    """Return the address that a form of the page asks for; None where no form was sent."""
+    if not {"on", "choosing"} & set(params):
+        return None
+    left = [("left", params["left"])] if _left_of(params) else []
+    query = TableQuery.of(params)
+    if "on" in params:
+        added = _filter(entry, params)
+        filters = (*(item for item in query.filters if item != added), added)
+        query = dataclasses.replace(query, filters=filters, offset=0)
+    else:
+        addresses = _chosen(entry, params, addresses)
+    return addresses.to(pairs=[*query.to_params(), *left])
+
+
+def _filter(entry: TableEntry, params: QueryParams) -> Filter:
+    place, columns = read_whole("on", params["on"], 0), entry.facts.columns
+    if place >= len(columns):
+        raise OptionError(f"on is {place}; allowed: 0 to {len(columns) - 1}")
+    column, rule, text = columns[place], params.get("rule", ""), params.get("to", "")
+    if rule in ("missing", "present"):
+        return Filter.read({"attribute": column.name, "kind": rule})
+    if rule in ("least", "most") or (rule == "equals" and column.type != "categorical"):
+        end = _end(column, text)
+        low, high = None if rule == "most" else end, None if rule == "least" else end
+        return Filter(column.name, "interval", low, high)
+    return Filter(column.name, "equals" if rule == "equals" else "contains", value=text)
+
+
+def _end(column: ColumnOverview, text: str) -> str | float:
+    """Return the end of a range as an address holds it; refuse what the column cannot hold."""
+    form: Form = "number" if column.type == "categorical" else column.form
+    if form in ("number", "integer"):
+        return read_real("value", text)
+    try:
+        read_text(form, text)
+    except ValueError as error:
+        raise not_allowed("value", text, str(error)) from None
+    return text
+
+
+def _chosen(entry: TableEntry, params: QueryParams, addresses: Addresses) -> Addresses:
+    """Return the addresses with the columns and types that were chosen.
+
+    Columns that are never compared have no box to tick; those that are only compared as their type
+    was declared have one that says so.
+    """
+    columns, found = _window(entry, _left_of(params)), addresses.options.keywords
+    shown, compared, declared = (set(params.getlist(n)) for n in ("show", "compare", "declared"))
+    hidden = tuple(column.name for place, column in columns if str(place) not in shown)
+    kinds = {column.name: params.get(f"type{place}") for place, column in columns}
+    found["types"] = found.get("types", {}) | {name: kind for name, kind in kinds.items() if kind}
+    skipped = {item.name for item in entry.facts.skipped}
+    asked = {
+        column.name: str(place) in compared
+        for place, column in columns
+        if column.name not in skipped or str(place) in declared
+    }
+    elsewhere = [name for name in found.get("exclude", ()) if name not in asked]
+    found["exclude"] = [*elsewhere, *(name for name, is_one in asked.items() if not is_one)]
+    return Addresses(addresses.table_id, OptionsQuery.checked(found), (*addresses.hidden, *hidden))

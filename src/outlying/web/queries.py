@@ -9,41 +9,30 @@ import contextlib
 import dataclasses
 import json
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast, get_args
+from typing import Any, Literal, TypeAlias, cast, get_args
 from urllib.parse import quote, urlencode
 
-import numpy as np
 from starlette.datastructures import ImmutableMultiDict
 
 from outlying.checks import check_choice, check_names, read_whole
-from outlying.derived.calendar import DAY
 from outlying.errors import OptionError, not_allowed, shown
 from outlying.options import COLUMN_OPTIONS, EXPLAIN_OPTIONS, Options
 from outlying.results.findings import Findings
 from outlying.results.stories import Pair
-from outlying.table.columns import Column, NumericColumn
 from outlying.table.table import Condition, Part, part_of
 from outlying.table.values import (
-    TIMES,
     Form,
-    Mask,
     Value,
     number_of,
     plain,
     printable,
     range_text,
-    read_text,
     text_of,
 )
-
-if TYPE_CHECKING:
-    from outlying.web.browse import ColumnOverview
 
 FilterKind = Literal["equals", "interval", "missing", "present", "contains"]
 _FIELDS = ("attribute", "kind", "low", "high", "value")
 Params: TypeAlias = list[tuple[str, str]]
-#: SQL, and the values of its question marks.
-Sql: TypeAlias = tuple[str, list[Any]]
 #: A query string, or a form.
 Given: TypeAlias = ImmutableMultiDict[Any, Any]
 
@@ -164,11 +153,6 @@ class TableQuery:
         return pairs + ([("rows", ",".join(map(str, self.rows)))] if self.rows is not None else [])
 
     @property
-    def view(self) -> TableQuery:
-        """The same rows in the same order, whatever the page."""
-        return dataclasses.replace(self, offset=0, limit=_PAGE)
-
-    @property
     def is_whole(self) -> bool:
         """Whether all rows are meant."""
         return not self.search and not self.filters and self.rows is None
@@ -220,84 +204,6 @@ class OptionsQuery:
             for name, value in self.given
             for text in EXPLAIN_OPTIONS[name].kind.write(value)
         ]
-
-
-# --- which rows a filter means: in SQL, and on derived columns -------------------------------
-
-
-def condition_sql(column: str, facts: ColumnOverview, item: Filter) -> Sql:
-    """Write a condition on a column of the copy."""
-    if item.kind == "missing" or (item.kind == "equals" and item.value is None):
-        return f"{column} IS NULL", []
-    if item.kind == "present":
-        return f"{column} IS NOT NULL", []
-    if item.kind == "contains":
-        return containing(column, facts), [label_in_copy(item.value)]
-    if item.kind == "equals":
-        is_number, value = facts.is_numeric, item.value
-        return f"{column} = ?", [
-            number_in_copy(facts, value) if is_number else label_in_copy(value)
-        ]
-    number = column if facts.is_numeric else f"TRY_CAST({column} AS DOUBLE)"
-    parts, parameters = [f"{column} IS NOT NULL"], []
-    for sign, end in ((">=", item.low), ("<=", item.high)):
-        if end is not None:
-            parts.append(f"{number} {sign} ?")
-            parameters.append(number_in_copy(facts, end))
-    return " AND ".join(parts), parameters
-
-
-def containing(column: str, facts: ColumnOverview) -> str:
-    """Look for a text in a cell, as pages show it, in any case; the database lowers both."""
-    text, form = column, facts.form
-    if form == "duration":
-        text = f"CAST({column} / 1000000 AS VARCHAR)"
-    elif form in TIMES:
-        style = {"date": "%Y-%m-%d", "time": "%H:%M:%S"}.get(form, "%Y-%m-%d %H:%M:%S")
-        text = f"strftime(make_timestamp(CAST({column} AS BIGINT)), '{style}')"
-    elif facts.is_numeric:
-        text = f"CAST({column} AS {'BIGINT' if form == 'integer' else 'DOUBLE'})::VARCHAR"
-    return f"contains(lower({text}), lower(?))"
-
-
-def label_in_copy(value: Any) -> str:
-    """Write a category as the database holds it: halves of characters are escaped."""
-    text = str(value).lower() if isinstance(value, bool) else str(value)
-    return text.encode("utf-8", "backslashreplace").decode()
-
-
-def number_in_copy(facts: ColumnOverview | NumericColumn, value: Any) -> float:
-    """Return a value as the number that the database holds; an error says what is expected."""
-    form: Form = facts.form if facts.is_numeric else "number"
-    try:
-        return number_of(form, read_text(form, value) if isinstance(value, str) else value)
-    except ValueError as error:
-        raise OptionError(f"filter: column {facts.name!r} expects {error}") from None
-
-
-def rows_met(column: Column, item: Filter) -> Mask:
-    """Return which rows of a derived column meet a condition; hours may go across midnight."""
-    if item.kind in ("missing", "present") or (item.kind == "equals" and item.value is None):
-        return np.asarray(column.missing() == (item.kind != "present"))
-    if not column.is_numeric:
-        if item.kind == "interval":
-            said = "has no ranges; allowed: one of its values"
-            raise OptionError(f"filter: {item.attribute!r} {said}")
-        wanted, is_whole = str(item.value), item.kind == "equals"
-        met = [
-            str(label) == wanted if is_whole else wanted.lower() in str(label).lower()
-            for label in column.labels
-        ]
-        return np.array([*met, False])[column.codes]
-    if item.kind == "contains":
-        raise OptionError(f"filter: {item.attribute!r} holds no texts; allowed: a range")
-    low, high = (item.value, item.value) if item.kind == "equals" else (item.low, item.high)
-    first = -np.inf if low is None else number_in_copy(column, low)
-    last = np.inf if high is None else number_in_copy(column, high)
-    values = column.values % DAY if column.form == "time" else column.values
-    if column.form == "time" and last < first:
-        return np.asarray((values >= first) | (values <= last))
-    return np.asarray((values >= first) & (values <= last))
 
 
 # --- addresses -------------------------------------------------------------------------------

@@ -1,13 +1,20 @@
-"""What the pages of odd rows, of a row, and of a new object show: reasons, stories, sliders."""
+"""The pages of odd rows, of a row, and of a new object: reasons, stories, options."""
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
+
+from starlette.datastructures import QueryParams
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import BaseRoute, Route
 
 from outlying import sentences as say
 from outlying.checks import read_whole
+from outlying.errors import INFINITE_AS_MISSING, ColumnError, ObjectError, OptionError
 from outlying.kernel.tally import MOST_CONDITIONS
 from outlying.options import EXPLAIN_OPTIONS, Options
 from outlying.render.html import terms
@@ -18,8 +25,21 @@ from outlying.results.stories import Pair, Story
 from outlying.results.wording import PYTHON
 from outlying.table.table import Condition, Part, part_of
 from outlying.table.values import Value, printable, text_of
-from outlying.web.browse import ColumnOverview
+from outlying.web import NotReadyError, answers
+from outlying.web.answers import Answer
 from outlying.web.jobs import Job
+from outlying.web.pages import (
+    KINDS,
+    cell_text,
+    column_texts,
+    counted,
+    finished,
+    form,
+    is_json,
+    of_table,
+    size_of,
+    view,
+)
 from outlying.web.queries import (
     DETECT_OPTIONS,
     Addresses,
@@ -29,8 +49,7 @@ from outlying.web.queries import (
     TableQuery,
     field_text,
 )
-from outlying.web.table_page import KINDS, cell_text, column_texts, counted
-from outlying.web.tables import MOST_FLAGGED, TableEntry, Twins
+from outlying.web.tables import MOST_FLAGGED, Mark, TableEntry, Twins, service_of
 from outlying.web.worker import Detected
 
 # --- odd rows --------------------------------------------------------------------------------
@@ -368,20 +387,171 @@ class RowPage:
         return {"ordinary": cell_text(value), "change": self.addresses.new(changed)}
 
 
-# --- the form ------------------------------------------------------------------------------------
+# --- addresses ---------------------------------------------------------------------------------
 
 
-def choices(column: ColumnOverview) -> list[str]:
-    """Return the categories that a field offers, those that can be read at a glance."""
-    texts = map(field_text, column.categories)
-    return [text for text in texts if 0 < len(text) <= _LONGEST_CHOICE]
+def _ended(job: Job, remedy: Callable[[], str]) -> dict[str, Any]:
+    """Say why a job has ended without a result, and where infinite values count as missing."""
+    said = "It was cancelled." if job.state == "cancelled" else job.error or "It failed."
+    is_infinite = INFINITE_AS_MISSING in job.remedies
+    return {"problem": said, "again": True, "remedy": remedy() if is_infinite else None}
 
 
-def hint(column: ColumnOverview) -> str:
-    """Return what a field takes: a range, or the commonest categories."""
-    if column.low is not None and column.high is not None:
-        return f"{cell_text(column.low)} to {cell_text(column.high)}"
-    named = [printable(str(item), _SHORT) for item in column.categories[:_MOST_HINTS]]
-    if not named or column.distinct > _MANY_CATEGORIES:
-        return KINDS[column.type]
-    return ", ".join(named) + (", …" if column.distinct > len(named) else "")
+def _along(entry: TableEntry, job: Job, json: str) -> dict[str, Any]:
+    """Return the ways to take a result along."""
+    try:
+        said = answers.reproduced(entry, job)
+    except NotReadyError as error:
+        said = {"instead": str(error)}
+    return {"along": {"job": job, "json": json, **said}}
+
+
+@of_table
+async def odd(request: Request, entry: TableEntry, addresses: Addresses) -> Response:
+    """Show the odd rows of a table as they are found; a look at this page begins the search."""
+    given = request.query_params.get("top") or ("10" if is_json(request) else None)
+    top = number_of(given)
+    job = await finished(request, looked_for(request, entry, addresses, top))
+    if is_json(request):
+        return Answer(answers.document(job))
+    shown: dict[str, Any] = {"about": size_of(entry), "top": top, "job": job}
+    if job.state in ("failed", "cancelled"):
+        shown |= _ended(job, lambda: addresses.without_infinite.odd(top))
+    else:
+        shown |= odd_rows(entry, addresses, top, job)
+    if job.state == "done":
+        shown |= _along(entry, job, addresses.odd(top, ".json"))
+    return view("odd.html", entry, addresses, "odd", waiting=not job.is_over, **shown)
+
+
+async def find_odd(request: Request) -> Response:
+    """Start to look for odd rows, also where that was cancelled before."""
+    params, addresses = await form(request)
+    top = number_of(params.get("top"))
+    entry = service_of(request).get(addresses.table_id)
+    looked_for(request, entry, addresses, top, again=True)
+    return RedirectResponse(addresses.odd(top), 303)
+
+
+async def mark(request: Request) -> Response:
+    """Mark a row as fine, or take that back, and show the page that it was marked on."""
+    params, addresses = await form(request)
+    number, service = read_whole("row", params.get("row"), 1), service_of(request)
+    mark = Mark.of(params) if params.get("fine") else None
+    service.mark(service.get(addresses.table_id), number, mark)
+    top = number_of(params["odd"]) if params.get("odd") else None
+    is_row = params.get("back") == "row"
+    return RedirectResponse(addresses.row(number, top=top) if is_row else addresses.odd(top), 303)
+
+
+def looked_for(
+    request: Request, entry: TableEntry, addresses: Addresses, top: int, again: bool = False
+) -> Job:
+    """Return the job that looks for odd rows, begun unless there is one."""
+    options = options_of(addresses.options)
+    return service_of(request).detect(entry, top, options, again=again)
+
+
+@of_table
+async def row(request: Request, entry: TableEntry, addresses: Addresses) -> Response:
+    """Show a row, and why it is odd; one that was picked among the odd rows, together with them."""
+    number = read_whole("row", request.path_params["number"], 1)
+    values = await service_of(request).values(entry, number)
+    shown = RowPage(entry, addresses, texts_of(values), number, name=entry.name_of(values))
+    if (given := request.query_params.get("odd")) is not None:
+        job = looked_for(request, entry, addresses, top := number_of(given))
+        if isinstance(job.result, Detected):
+            rows = listed(job.result.detection.rows)
+            odd = tuple(item.row + 1 for item in rows if item.row is not None)
+            shown = dataclasses.replace(shown, top=top, odd=odd)
+    return await _explained(request, shown, "")
+
+
+@of_table
+async def new(request: Request, entry: TableEntry, addresses: Addresses) -> Response:
+    """Show a form for a new object, and why that is odd."""
+    params, welcome = request.query_params, say.PAGE_WELCOME
+    if params.get("from"):
+        number = read_whole("from", params["from"], 1)
+        found = texts_of(await service_of(request).values(entry, number))
+        values = copied(found, entry)
+        left_out = ", ".join(printable(name, 60) for name in too_long(found)[:5])
+        welcome += say.PAGE_LEFT_OUT.format(columns=left_out) if left_out else ""
+    else:
+        values = _typed(entry, params)
+    shown = RowPage(entry, addresses, values)
+    is_empty = params.get("from") or not any(values.values())
+    if is_empty and not is_json(request):
+        return view("row.html", entry, addresses, "new", welcome=welcome, **shown.context())
+    return await _explained(request, shown, "new")
+
+
+def _typed(entry: TableEntry, params: QueryParams) -> dict[str, str]:
+    """Return the values of a new object as they were typed."""
+    return {column.name: params.get(f"v.{column.name}", "") for column in entry.facts.columns}
+
+
+async def _explained(request: Request, shown: RowPage, here: str) -> Response:
+    entry, addresses = shown.entry, shown.addresses
+    context = shown.context()
+    try:
+        job = _job_of(request, shown)
+    except ObjectError as error:
+        if is_json(request):
+            raise
+        context["problem"] = error.shell_message()
+        return view("row.html", entry, addresses, here, **context)
+    await finished(request, job)
+    if is_json(request):
+        return Answer(answers.document(job))
+    if job.state == "done":
+        context |= shown.explained(job.explained[0], await _twins(request, entry, job))
+        context |= _along(entry, job, shown.address(".json"))
+    elif job.is_over:
+        context |= _ended(job, lambda: shown.address(addresses=addresses.without_infinite))
+    else:
+        context |= {"job": job, "waiting": True}
+    return view("row.html", entry, addresses, here, **context)
+
+
+def _job_of(request: Request, shown: RowPage, again: bool = False) -> Job:
+    typed = {name: text or None for name, text in shown.values.items()}
+    what = typed if shown.number is None else shown.number
+    return service_of(request).explain(shown.entry, what, shown.addresses.options, again=again)
+
+
+async def _twins(request: Request, entry: TableEntry, job: Job) -> dict[int, Twins]:
+    """Return ordinary rows like this one for each story that is told in full."""
+    service, (findings, *_) = service_of(request), job.explained
+    found: dict[int, Twins] = {}
+    for place, story in enumerate(findings.stories):
+        if story.stands_out:
+            # the page explains the row without them, too, where its columns cannot be filtered by
+            with contextlib.suppress(OptionError, ColumnError):
+                found[place] = await service.twins(entry, findings, place)
+    return found
+
+
+async def explain_again(request: Request) -> Response:
+    """Explain once more what was cancelled or has failed."""
+    params, addresses = await form(request)
+    entry = service_of(request).get(addresses.table_id)
+    given = request.path_params.get("number")
+    number = None if given is None else read_whole("row", given, 1)
+    shown = RowPage(entry, addresses, _typed(entry, params), number)
+    _job_of(request, shown, again=True)
+    return RedirectResponse(shown.address(), 303)
+
+
+ROUTES: Sequence[BaseRoute] = [
+    Route("/t/{table}/odd.json", odd),
+    Route("/t/{table}/row/{number}.json", row),
+    Route("/t/{table}/new.json", new),
+    Route("/t/{table}/fine", mark, methods=["POST"]),
+    Route("/t/{table}/odd", odd, methods=["GET"]),
+    Route("/t/{table}/odd", find_odd, methods=["POST"]),
+    Route("/t/{table}/row/{number}", row, methods=["GET"]),
+    Route("/t/{table}/row/{number}", explain_again, methods=["POST"]),
+    Route("/t/{table}/new", new, methods=["GET"]),
+    Route("/t/{table}/new", explain_again, methods=["POST"]),
+]
