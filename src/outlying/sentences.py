@@ -421,6 +421,27 @@ PAGE_WELCOME = (
     "the table, as if it were one of them. To start from a row, open it and change its values."
 )
 PAGE_LEFT_OUT = " Left out, as too long to be typed: {columns}."
+#: What a column is compared as, what its cells are, and how rows are found by it.
+PAGE_TYPES = {"numeric": "number", "categorical": "category", "datetime": "date"}
+PAGE_FORMS = {
+    "number": "numbers",
+    "integer": "whole numbers",
+    "boolean": "yes or no",
+    "text": "texts",
+    "date": "dates",
+    "datetime": "dates with a time",
+    "instant": "moments in time",
+    "time": "times of day",
+    "duration": "durations",
+}
+PAGE_RULES = {
+    "equals": "is",
+    "contains": "contains",
+    "least": "is at least",
+    "most": "is at most",
+    "missing": "is missing",
+    "present": "is known",
+}
 PAGE_KINDS = "CSV, Excel, Parquet, JSON, SQLite and more."
 PAGE_STAYS = (
     "Nothing leaves this computer.",

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import csv
 import datetime as dt
+import html
 import io
 import json
+import re
 from pathlib import Path
 from typing import Any
 
 import httpx
 import jsonschema
+import numpy as np
 import openpyxl
 import pytest
 
@@ -175,6 +178,29 @@ def test_a_new_object_has_twins_that_are_ordinary(client: httpx.Client) -> None:
     group = client.get("/api/v1/tables/patients/rows", params={"filter": filters}).json()
     assert group["total"] in (headline["group_size"], headline["group_size"] - 1)
     assert client.get(f"/api/v1/jobs/{job['id']}/stories/99").status_code == 404
+
+
+def test_what_breaks_a_relation_would_be_ordinary_where_it_holds(client: httpx.Client) -> None:
+    """The value that the other columns lead to is offered; with it nothing is odd."""
+    rng = np.random.default_rng(2)
+    net = rng.lognormal(5, 0.6, 400).round(2)
+    gross = (net * 1.2).round(2)
+    expected, gross[9] = gross[9], gross[9] * 10
+    lines = ["net,gross,kind"]
+    lines += [f"{a},{b:.2f},{'ab'[n % 2]}" for n, (a, b) in enumerate(zip(net, gross, strict=True))]
+    _, table = uploaded(client, "bills.csv", "\n".join(lines).encode())
+    address = f"/api/v1/tables/{table}"
+    job = finished(client, client.post(f"{address}/explanations", json={"row": 10}).json())
+    told = client.get(f"/api/v1/jobs/{job['id']}/stories/1").json()
+    assert told["ordinary_at"] == pytest.approx(expected, abs=0.02)
+    page = html.unescape(client.get(f"/t/{table}/row/10").text)
+    change = re.search(
+        r"Would be ordinary at <strong><bdi>\S+</bdi></strong> <a href=\"(\S+)\"", page
+    )
+    assert change is not None
+    (again,) = client.get(change[1].replace("/new?", "/new.json?")).json()["objects"]
+    assert not any(story["exceptional"] for story in again["stories"])
+    client.delete(f"/api/v1/tables/{table}")
 
 
 def test_in_place_of_a_gap_no_value_is_nearest(client: httpx.Client) -> None:

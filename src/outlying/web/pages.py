@@ -81,7 +81,7 @@ def _style() -> str:
 @functools.cache
 def _environment() -> Environment:
     found = html.with_cards(html.environment("outlying.web"))
-    own = (counted, picture, choices, hint)
+    own = (counted, choices, hint)
     found.filters |= {work.__name__: work for work in own} | {"percent_of": _percent_of}
     script = (resources.files("outlying.web") / "static" / "page.js").read_bytes()
     digest = hashlib.blake2b(script, digest_size=4).hexdigest()
@@ -247,29 +247,8 @@ MOST_COLUMNS = 60
 _LONGEST = 80  # characters of a cell
 _MOST_NAMED = 3  # columns that cannot be shown, categories
 _MOST_LISTED, _COMMON = 100, 0.02  # of more categories, so rare, none is worth to be named
-_PICTURE_WIDTH, _PICTURE_HEIGHT = 120, 28  # of the small picture of a column
 _LONGEST_CHOICE, _SHORT, _MANY_CATEGORIES = 200, 16, 100  # categories that a form names
 
-KINDS = {"numeric": "number", "categorical": "category", "datetime": "date"}
-_FORMS: dict[Form, str] = {
-    "number": "numbers",
-    "integer": "whole numbers",
-    "boolean": "yes or no",
-    "text": "texts",
-    "date": "dates",
-    "datetime": "dates with a time",
-    "instant": "moments in time",
-    "time": "times of day",
-    "duration": "durations",
-}
-_RULES = {
-    "equals": "is",
-    "contains": "contains",
-    "least": "is at least",
-    "most": "is at most",
-    "missing": "is missing",
-    "present": "is known",
-}
 #: A way to another part of what a page shows: its name, its relation, its address if there is one.
 Step: TypeAlias = tuple[str, str, str | None]
 
@@ -316,8 +295,8 @@ class TablePage:
             "about": size_of(self.entry),
             "range": _range(page, self.facts.rows),
             "said": SAID,
-            "rules": _RULES,
-            "kinds": KINDS,
+            "rules": say.PAGE_RULES,
+            "kinds": say.PAGE_TYPES,
             "chips": list(self._chips()),
             "all_rows": self._address(TableQuery(limit=self.query.limit)),
             "columns": [column for _, column in places],
@@ -389,17 +368,17 @@ class TablePage:
         return {
             "view": self,
             "about": f"{size_of(self.entry)}, {compared:,} of them compared.",
-            "forms": _FORMS,
+            "forms": say.PAGE_FORMS,
             "kept": [*untyped.to_params(), *hidden, *types, *self._at_left],
             "odd": collections.Counter(n for row in self.entry.explained.values() for n in row.odd),
         }
 
     def kinds(self, column: ColumnOverview) -> list[tuple[str, str]]:
         """Return the types that can be declared of a column, in words; none is as it was read."""
-        kinds = [("", f"{KINDS[column.type]} (as read)")]
+        kinds = [("", f"{say.PAGE_TYPES[column.type]} (as read)")]
         if column.name in self.facts.declarable:
-            kinds.append((column.type, f"{KINDS[column.type]}, compared all the same"))
-        return kinds + [item for item in KINDS.items() if item[0] != column.type]
+            kinds.append((column.type, f"{say.PAGE_TYPES[column.type]}, compared all the same"))
+        return kinds + [item for item in say.PAGE_TYPES.items() if item[0] != column.type]
 
     def held(self, column: ColumnOverview) -> str:
         """Say what a column holds: its range, or its commonest categories."""
@@ -423,19 +402,6 @@ class TablePage:
         if percent < 1:
             return counted(count, "row")
         return "99.9%" if 99.95 <= percent < 100 else f"{percent:.3g}%"
-
-
-def picture(bars: Sequence[int]) -> str:
-    """Return the bars of a column as the path of an SVG; nothing where all are low."""
-    most, step = max(bars, default=0), _PICTURE_WIDTH / max(len(bars), 1)
-    if most <= 1:
-        return ""
-    heights = [max(1.0, _PICTURE_HEIGHT * count / most) for count in bars]
-    return "".join(
-        f"M{place * step:.4g} {_PICTURE_HEIGHT}v-{height:.4g}h{step * 0.86:.4g}v{height:.4g}z"
-        for place, height in enumerate(heights)
-        if bars[place]
-    )
 
 
 def cell_text(value: Value) -> str | None:
@@ -501,7 +467,7 @@ def hint(column: ColumnOverview) -> str:
         return f"{quantity_text(column.low)} to {quantity_text(column.high)}"
     named = [printable(str(item), _SHORT) for item in column.categories[:_MOST_NAMED]]
     if not named or column.distinct > _MANY_CATEGORIES:
-        return KINDS[column.type]
+        return say.PAGE_TYPES[column.type]
     return ", ".join(named) + (", …" if column.distinct > len(named) else "")
 
 

@@ -298,6 +298,9 @@ def nearest_typical(pair: Pair, forms: Mapping[str, Form]) -> tuple[Value, Filte
 
     The property may be derived from a column, one of those of these forms.
     """
+    if pair.expected is not None:  # what other columns of the row lead to
+        low, high = pair.expected
+        return pair.ordinary_at, Filter(pair.column, "interval", plain(low), plain(high))
     _, part = part_of(pair.property, forms) or (None, None)
     form = forms.get(pair.property) or ("number" if part is None else part.form)
     if part is Part.WRITTEN:  # typical is whatever could be read

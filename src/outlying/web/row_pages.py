@@ -29,7 +29,6 @@ from outlying.web import NotReadyError, answers
 from outlying.web.answers import Answer
 from outlying.web.jobs import Job
 from outlying.web.pages import (
-    KINDS,
     cell_text,
     column_texts,
     counted,
@@ -346,7 +345,7 @@ class RowPage:
         kind = declared.get(parent, usual)
         if kind == usual or (part is None and kind != "datetime"):
             return None
-        words = f"compared as {KINDS[kind]}, but shown as it was read"
+        words = f"compared as {say.PAGE_TYPES[kind]}, but shown as it was read"
         return f"Rows cannot be shown by {printable(attribute, 60)}: it is {words}."
 
     def _group(self, *conditions: Condition) -> str:
@@ -377,7 +376,7 @@ class RowPage:
         odd = pair.column
         if value is None or odd not in self._places:
             return {}
-        if pair.property != odd:
+        if pair.property != odd and pair.expected is None:
             _, part = part_of(pair.property, self._places) or ("", Part.SPELLING)
             says_something = part.form != "text" or part in _TELLING
             said = f"{printable(pair.property, 60)} = {text_of(value)}"
