@@ -330,12 +330,12 @@ def test_an_interrupt_ends_it_without_a_crash(workers: int) -> None:
     assert child.returncode == -signal.SIGINT
 
 
-def test_threads_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_threads_change_nothing() -> None:
     points = np.random.default_rng(0).normal(size=(500, 3))
     alone = bagging.nearest_distances(points, np.arange(500), 4, 1)
-    monkeypatch.setattr(bagging, "_AT_ONCE", 500 * 7)
     for workers in (1, 3):
-        assert (bagging.nearest_distances(points, np.arange(500), 4, workers) == alone).all()
+        found = bagging.nearest_distances(points, np.arange(500), 4, workers, at_once=500 * 7)
+        assert (found == alone).all()
 
 
 def test_a_row_is_not_its_own_neighbour() -> None:

@@ -18,7 +18,6 @@ import dataclasses
 import importlib
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -26,19 +25,11 @@ import numpy as np
 from outlying.errors import MissingExtraError, OptionError, Setting
 from outlying.method.density import Counts
 from outlying.options import Bagging, Combine, Scale
-from outlying.table.columns import (
-    CategoricalColumn,
-    Column,
-    Floats,
-    Mask,
-    NumericColumn,
-    Rows,
-    numeric_column,
-)
+from outlying.parallel import thread_map
+from outlying.table.columns import CategoricalColumn, Column, Floats, Rows, numeric_column
 from outlying.table.row_hash import limit_copies, sample_rows
 
 Progress: TypeAlias = Callable[[int, int], None]
-Attributes: TypeAlias = tuple[int, ...]
 
 #: The most coordinates that a round compares; beyond, it compares with a sample of the rows.
 MOST_COMPARED = 2**28
@@ -46,9 +37,16 @@ MOST_COMPARED = 2**28
 LEAST_REFERENCES = 256
 #: The share of rows that have enough neighbours within the radius where none is given.
 INLIERS = 0.95
+#: The rare labels of a column with more labels count as one, as each costs a coordinate.
+MOST_LABELS = 32
+#: Sums of squares of larger numbers would overflow.
+LARGEST = 1e100
 
 _DIGITS = 9  # scores that differ by less are the same
 _ROUNDING = 1e-9  # what is beyond a radius by less is on it
+_HALF = math.sqrt(0.5)  # two categories differ in two coordinates: half a squared step in each
+_LEAF = 64  # with many coordinates a tree saves few comparisons: more than SciPy's 10
+_AT_ONCE = 2**20  # distances asked for at once: an interrupt waits for no more than these
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
@@ -70,23 +68,31 @@ def bagged(
 ) -> Bagged:
     """Score all rows by feature bagging."""
     coordinates = Coordinates.of(columns, settings.scale)
-    sample = Sample.of(columns, coordinates, settings)
-    references = sample.size if sample.is_part else coordinates.rows
+    sample, rows = Sample.of(columns, coordinates, settings), coordinates.rows
+    references = sample.size if sample.is_part else rows
     count = max(1, min(settings.neighbours, (references - 1) // 2))  # near ones, not all
-    tally = Tally(coordinates.rows, count)
-    chosen = subsets(len(coordinates.names), settings.rounds, settings.seed)
-    rounds = collections.Counter(zip(chosen, sample.parts(), strict=False))
+    chosen = subsets(len(columns), settings.rounds, settings.seed)
+    rounds = collections.Counter(
+        (attributes, place * sample.is_part) for place, attributes in enumerate(chosen)
+    )
+    votes, best = np.zeros(rows, dtype=np.int64), np.full(rows, rows, dtype=np.int64)
+    total = np.zeros(rows)
     for done, ((attributes, part), times) in enumerate(rounds.items()):
         if progress is not None:
             progress(done, len(rounds))
         points = coordinates.points(attributes, sample.scored)
         found = nearest_distances(points, sample.rows_of(part), count, workers)[sample.places]
-        tally.add(round_scores(found / len(attributes) ** 0.5, settings), times)
+        scores = round_scores(found / len(attributes) ** 0.5, settings)
+        ranks = round_ranks(scores, count)
+        votes += times * (ranks == 1)
+        best = np.minimum(best, ranks)
+        total += times * scores
+    remoteness = np.round(total / settings.rounds, _DIGITS)
     return Bagged(
-        combined(tally.votes, tally.best, tally.remoteness, settings.combine),
-        tally.votes,
-        tally.best,
-        tally.remoteness,
+        combined(votes, best, remoteness, settings.combine),
+        votes,
+        best,
+        remoteness,
         count,
         references,
         min(len(sample.drawn), sample.size * settings.rounds),
@@ -94,7 +100,7 @@ def bagged(
     )
 
 
-def subsets(attributes: int, rounds: int, seed: int) -> Iterator[Attributes]:
+def subsets(attributes: int, rounds: int, seed: int) -> Iterator[tuple[int, ...]]:
     """Draw the attributes of each round: between half of them, rounded down, and all but one.
 
     Of two attributes sometimes both: one at a time, no odd combination would ever be seen.
@@ -117,43 +123,32 @@ class Sample:
 
     drawn: Rows  # by their place among the rows that are scored
     size: int  # of a part
-    scored: Rows | None  # None: all
-    places: Rows  # of all rows among those that are scored
+    scored: Rows | slice  # all, or those without further copies
+    places: Rows | slice  # of all rows among those that are scored
 
     @classmethod
     def of(cls, columns: Sequence[Column], coordinates: Coordinates, settings: Bagging) -> Sample:
         """Draw no more rows than can be compared in reasonable time."""
-        rows, width = coordinates.rows, coordinates.width
-        every, size = np.arange(rows), most_references(rows, width)
+        rows, width = coordinates.rows, sum(block.shape[1] for block in coordinates.blocks)
+        size = max(LEAST_REFERENCES, MOST_COMPARED // (rows * width))
         if size >= rows:
-            return cls(every, rows, None, every)
+            return cls(np.arange(rows), rows, slice(None), slice(None))
         kept, places = limit_copies(columns, rows, settings.neighbours + 1)
-        if len(kept) < rows and most_references(len(kept), width) >= len(kept):
-            return cls(np.arange(len(kept)), len(kept), kept, places)
-        several = sample_rows(map(_ranked, columns), rows, size * settings.rounds)
-        return cls(several, size, None, every)
+        few = len(kept)
+        if few < rows and max(LEAST_REFERENCES, MOST_COMPARED // (few * width)) >= few:
+            return cls(np.arange(few), few, kept, places)
+        drawn = sample_rows(map(_ranked, columns), rows, size * settings.rounds)
+        return cls(drawn, size, slice(None), slice(None))
 
     @property
     def is_part(self) -> bool:
         """Whether a round compares with less than everything."""
         return self.size < len(self.drawn)
 
-    def parts(self) -> Iterator[int]:
-        """Return the part of each round; without a sample it is always the same."""
-        part = 0
-        while True:
-            yield part
-            part += self.is_part
-
     def rows_of(self, part: int) -> Rows:
         """Return the rows of a part; after the last one, the first ones follow again."""
         places = np.arange(part * self.size, (part + 1) * self.size)
         return self.drawn[places % len(self.drawn)]
-
-
-def most_references(rows: int, width: int) -> int:
-    """Return the number of rows with which each row may be compared."""
-    return max(LEAST_REFERENCES, MOST_COMPARED // (rows * width))
 
 
 def _ranked(column: Column) -> Column:
@@ -172,39 +167,13 @@ def round_scores(distances: Floats, settings: Bagging) -> Floats:
     """
     last = distances[:, -1]
     if settings.base == "radius":
-        radius = usual_radius(last) if settings.radius is None else settings.radius
+        radius = settings.radius
+        if radius is None:  # the least one in which enough rows have all their neighbours
+            radius = float(np.quantile(last, INLIERS, method="inverted_cdf"))
         missing = np.count_nonzero(distances > radius * (1 + _ROUNDING), axis=1)
         last = missing + last / (1 + last)
     mean = float(np.sort(last).mean())
     return np.round(last / mean, _DIGITS) if mean > 0 else np.zeros(len(last))
-
-
-def usual_radius(last: Floats) -> float:
-    """Return the least radius in which enough rows have all their neighbours."""
-    return float(np.quantile(last, INLIERS, method="inverted_cdf"))
-
-
-class Tally:
-    """Adds up the rounds in no more than three numbers for each row."""
-
-    def __init__(self, rows: int, neighbours: int) -> None:
-        self.rounds, self._neighbours = 0, neighbours
-        self.votes: Counts = np.zeros(rows, dtype=np.int64)
-        self.best: Counts = np.full(rows, rows, dtype=np.int64)
-        self._total: Floats = np.zeros(rows)
-
-    def add(self, scores: Floats, times: int) -> None:
-        """Add the scores of a round as many times as it was drawn."""
-        ranks = round_ranks(scores, self._neighbours)
-        self.votes += times * (ranks == 1)
-        self.best = np.minimum(self.best, ranks)
-        self._total += times * scores
-        self.rounds += times
-
-    @property
-    def remoteness(self) -> Floats:
-        """The mean score of each row over all rounds."""
-        return np.round(self._total / self.rounds, _DIGITS)
 
 
 def round_ranks(scores: Floats, neighbours: int) -> Counts:
@@ -233,60 +202,31 @@ def combined(votes: Counts, best: Counts, remoteness: Floats, combine: Combine) 
     return 1 / (best + 1 / (1 + remoteness))
 
 
-_Found: TypeAlias = tuple[Floats, Rows]  # distances, and to which references
-
-#: Larger leaves than SciPy's default of 10: with many coordinates a tree saves few comparisons.
-_LEAF = 64
-#: Distances asked for at once: an interrupt waits for no more than these.
-_AT_ONCE = 2**20
-
-
-def nearest_distances(points: Floats, references: Rows, count: int, workers: int) -> Floats:
+def nearest_distances(
+    points: Floats, references: Rows, count: int, workers: int, at_once: int = _AT_ONCE
+) -> Floats:
     """Return the distances of each row to its nearest reference rows, the nearest first.
 
     A row is not its own neighbour: its distance to itself is left out. Needs more references than
-    neighbours.
+    neighbours. SciPy's own `workers` would leave its threads behind after an interrupt, at work on
+    memory that is freed meanwhile, and the process would crash.
     """
     tree = kd_tree()(points[references], leafsize=_LEAF)
-    size = max(1, _AT_ONCE // len(references))
+    size = max(1, at_once // len(references))
     parts = [points[start : start + size] for start in range(0, len(points), size)]
-    asked = _in_threads(lambda part: tree.query(part, k=range(1, count + 2)), parts, workers)
-    found = np.vstack([distances for distances, _ in asked])
-    nearest = np.concatenate([places[:, 0] for _, places in asked])
-    itself = _is_itself(points[references], found[:, 0] == 0, nearest)
-    return np.asarray(np.where(itself[:, None], found[:, 1:], found[:, :-1]))
-
-
-def _is_itself(references: Floats, is_copy: Mask, nearest: Rows) -> Mask:
-    """Return a mask of the rows whose nearest reference, at no distance, is the row itself.
-
-    That is so where all copies of the row are references. Where only some are, another sample would
-    hold other ones: all copies are treated alike, as if they were not drawn.
-    """
-    if len(references) == len(is_copy):
-        return is_copy
-    _, place = np.unique(references, axis=0, return_inverse=True)
-    place = place.reshape(-1)
-    own = place[nearest]
-    copies = np.bincount(own[is_copy], minlength=len(references))
-    return np.asarray(is_copy & (copies == np.bincount(place, minlength=len(references)))[own])
-
-
-def _in_threads(
-    work: Callable[[Floats], _Found], parts: list[Floats], workers: int
-) -> list[_Found]:
-    """Return the results of the parts in order, several of which are worked on at once.
-
-    SciPy's own `workers` would leave its threads behind after an interrupt, at work on memory that
-    is freed meanwhile, and the process would crash.
-    """
-    if workers == 1 or len(parts) == 1:
-        return [work(part) for part in parts]
-    pool = ThreadPoolExecutor(workers)
-    try:
-        return list(pool.map(work, parts))
-    finally:
-        pool.shutdown(wait=True, cancel_futures=True)
+    with thread_map(min(workers, len(parts))) as mapped:
+        found = list(mapped(lambda part: tree.query(part, k=range(1, count + 2)), parts))
+    distances, places = (np.vstack(each) for each in zip(*found, strict=True))
+    is_itself = distances[:, 0] == 0
+    if len(references) < len(points):
+        # only where all copies of the row are references: where some are, another sample would
+        # hold other ones, and all copies are treated alike, as if they were not drawn
+        _, kind = np.unique(points[references], axis=0, return_inverse=True)
+        kind = kind.reshape(-1)
+        own, size = kind[places[:, 0]], len(references)
+        copies = np.bincount(own[is_itself], minlength=size)
+        is_itself &= (copies == np.bincount(kind, minlength=size))[own]
+    return np.asarray(np.where(is_itself[:, None], distances[:, 1:], distances[:, :-1]))
 
 
 def kd_tree() -> Any:
@@ -299,19 +239,11 @@ def kd_tree() -> Any:
 
 # --- rows as points ------------------------------------------------------------------------------
 
-#: The rare labels of a column with more labels count as one, as each costs a coordinate.
-MOST_LABELS = 32
-#: Sums of squares of larger numbers would overflow.
-LARGEST = 1e100
-
-_HALF = math.sqrt(0.5)  # two categories differ in two coordinates: half a squared step in each
-
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class Coordinates:
     """One block of coordinates per attribute, in the order of the names."""
 
-    names: tuple[str, ...]
     blocks: tuple[Floats, ...]
     lumped: tuple[str, ...]  # columns with more labels than coordinates
 
@@ -319,42 +251,45 @@ class Coordinates:
     def of(cls, columns: Iterable[Column], scale: Scale = "deviation") -> Coordinates:
         """Return the coordinates of every row."""
         ordered = sorted(columns, key=lambda column: column.name)
-        return cls(
-            tuple(column.name for column in ordered),
-            tuple(_block(column, scale) for column in ordered),
-            tuple(column.name for column in ordered if _is_lumped(column)),
-        )
+        lumped = (c.name for c in ordered if not c.is_numeric and len(c.labels) > MOST_LABELS)
+        return cls(tuple(_block(column, scale) for column in ordered), tuple(lumped))
 
     @property
     def rows(self) -> int:
         """The number of rows."""
         return len(self.blocks[0])
 
-    @property
-    def width(self) -> int:
-        """The number of coordinates."""
-        return sum(block.shape[1] for block in self.blocks)
-
-    def points(self, attributes: Sequence[int] | None = None, rows: Rows | None = None) -> Floats:
+    def points(
+        self, attributes: Sequence[int] | None = None, rows: Rows | slice = slice(None)
+    ) -> Floats:
         """Return the coordinates in some attributes, or in all; of some rows, or of all."""
-        if attributes is None:
-            attributes = range(len(self.blocks))
-        blocks = [self.blocks[place] for place in attributes]
-        return np.hstack(blocks if rows is None else [block[rows] for block in blocks])
+        chosen = range(len(self.blocks)) if attributes is None else attributes
+        return np.hstack([self.blocks[place][rows] for place in chosen])
 
 
 def _block(column: Column, scale: Scale) -> Floats:
+    """Return numbers divided by the spread of the known ones, whatever their size; or labels."""
     if not column.is_numeric:
         return _indicators(column)
     known = ~column.missing()
-    scaled = _scaled(column, known, scale)
-    middle = float(np.median(scaled[known]))
-    values = np.where(known, scaled, middle)
-    return np.column_stack([values] if known.all() else [values, np.where(known, 0.0, _HALF)])
-
-
-def _is_lumped(column: Column) -> bool:
-    return not column.is_numeric and len(column.labels) > MOST_LABELS
+    largest, values = float(np.abs(column.values[known]).max()), column.values
+    if scale != "none":
+        parts = values / (largest or 1.0)
+        ordered = np.sort(parts[known])  # so that the order of rows moves no digit
+        spread = float(np.ptp(ordered) if scale == "range" else (ordered - ordered[0]).std())
+        values = (parts - np.median(ordered)) / (spread or 1.0)
+    elif largest > LARGEST:
+        raise OptionError(
+            Setting("scale", "none"),
+            f" cannot compare column {column.name!r}, which holds numbers as large as {largest:g} "
+            f"(allowed: up to {LARGEST:g}); use ",
+            Setting("scale", "deviation"),
+            " or leave the column out with ",
+            Setting("exclude"),
+        )
+    filled = np.where(known, values, float(np.median(values[known])))
+    gaps = [] if known.all() else [np.where(known, 0.0, _HALF)]
+    return np.column_stack([filled, *gaps])
 
 
 def _indicators(column: CategoricalColumn) -> Floats:
@@ -365,27 +300,3 @@ def _indicators(column: CategoricalColumn) -> Floats:
     place[frequent] = np.arange(width)
     place[-1] = width
     return np.asarray(np.eye(width + 1, width)[place[column.codes]] * _HALF)
-
-
-def _scaled(column: NumericColumn, known: Mask, scale: Scale) -> Floats:
-    """Return the numbers divided by the spread of the known ones, whatever their size."""
-    largest = float(np.abs(column.values[known]).max())
-    if scale == "none":
-        return _as_they_are(column, largest)
-    parts = column.values / (largest or 1.0)
-    ordered = np.sort(parts[known])  # so that the order of rows moves no digit
-    spread = float(np.ptp(ordered) if scale == "range" else (ordered - ordered[0]).std())
-    return np.asarray((parts - np.median(ordered)) / (spread or 1.0))
-
-
-def _as_they_are(column: NumericColumn, largest: float) -> Floats:
-    if largest > LARGEST:
-        raise OptionError(
-            Setting("scale", "none"),
-            f" cannot compare column {column.name!r}, which holds numbers as large as {largest:g} "
-            f"(allowed: up to {LARGEST:g}); use ",
-            Setting("scale", "deviation"),
-            " or leave the column out with ",
-            Setting("exclude"),
-        )
-    return column.values
