@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import outlying
-from outlying.kernel.library import said
+from outlying.kernel.library import describe_kernel
 from tests.conftest import Run
 
 
@@ -162,7 +162,10 @@ def test_demo_files_can_be_saved(run: Run, tmp_path: Path) -> None:
 
 
 def test_version_help_and_completion(run: Run) -> None:
-    assert run("--version")[1].strip() == f"outlying, version {outlying.__version__}\n{said()}"
+    assert (
+        run("--version")[1].strip()
+        == f"outlying, version {outlying.__version__}\n{describe_kernel()}"
+    )
     assert "Explain why a row of SOURCE is odd" in run("explain", "--help")[1]
     assert "_OUTLYING_COMPLETE" in run("completion", "bash")[1]
     assert "_OUTLYING_COMPLETE" in run("completion", "fish")[1]

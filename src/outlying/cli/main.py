@@ -28,7 +28,7 @@ from outlying.cli.terminal import (
     stopped_by_signals,
 )
 from outlying.errors import NoMemoryError, OptionError, harmless
-from outlying.kernel.library import said
+from outlying.kernel.library import describe_kernel
 
 #: How the loader of libraries says that there is not enough memory for them.
 _NOT_MAPPED = ("failed to map segment", "cannot allocate memory")
@@ -139,7 +139,7 @@ def _fail(error: click.ClickException) -> None:
 
 
 def _say_version(context: click.Context) -> None:
-    click.echo(f"outlying, version {outlying.__version__}\n{said()}")
+    click.echo(f"outlying, version {outlying.__version__}\n{describe_kernel()}")
     context.exit()
 
 

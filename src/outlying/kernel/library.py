@@ -70,22 +70,24 @@ class Kernel:
 
         An array that it writes to must be contiguous; others are made so.
         """
-        arrays = [np.ascontiguousarray(a) if isinstance(a, np.ndarray) else None for a in given]
+        held: list[npt.NDArray[Any]] = []
+        arguments: list[Any] = []
+        for value in given:
+            if isinstance(value, np.ndarray):
+                held.append(np.ascontiguousarray(value))  # until the call has ended
+                arguments.append(ctypes.c_void_p(address_of(held[-1])))
+            elif isinstance(value, Shared):
+                arguments.append(ctypes.byref(value))
+            else:
+                kind = ctypes.c_double if isinstance(value, float) else ctypes.c_int64
+                arguments.append(kind(value))
         function = self._library[name]
         function.restype = result
-        return function(*map(_argument, given, arrays))
+        return function(*arguments)
 
     def level(self) -> int:
         """Return the level of x86-64 of this processor; 0 for others."""
         return int(self._library.kernel_level())
-
-
-def _argument(value: Any, array: npt.NDArray[Any] | None) -> Any:
-    if array is not None:
-        return ctypes.c_void_p(address_of(array))
-    if isinstance(value, Shared):
-        return ctypes.byref(value)
-    return ctypes.c_double(value) if isinstance(value, float) else ctypes.c_int64(value)
 
 
 def address_of(array: npt.NDArray[Any]) -> int:
@@ -100,11 +102,11 @@ def compiled() -> Kernel | None:
 
 
 def _loaded(wanted: str) -> Kernel | None:
-    return _found(wanted)[0]
+    return _choice(wanted)[0]
 
 
 @functools.cache
-def _found(wanted: str) -> tuple[Kernel | None, str]:
+def _choice(wanted: str) -> tuple[Kernel | None, str]:
     """Return the build that is wanted, if there is one that fits; or why not."""
     try:
         found = _best() if wanted in ("", "compiled") else _at(wanted)
@@ -123,11 +125,10 @@ def _found(wanted: str) -> tuple[Kernel | None, str]:
 
 def _best() -> Kernel | None:
     """Return the best build that this processor can run."""
-    least = _at(next(iter(LEVELS)))
+    least = _at(min(LEVELS))
     if least is None:
         return _at(GENERIC)
-    level = least.level()
-    able = (name for name in reversed(LEVELS) if LEVELS[name] <= level)
+    able = (name for name in reversed(LEVELS) if LEVELS[name] <= least.level())
     return next(filter(None, map(_at, able)), None)
 
 
@@ -136,12 +137,12 @@ def _at(name: str) -> Kernel | None:
     return Kernel(name, path) if path.exists() else None
 
 
-def said() -> str:
+def describe_kernel() -> str:
     """Say which kernel is used, and why it is not a compiled one that is there."""
     found = compiled()
     if found is not None:
         return f"kernel: compiled ({found.name})"
-    fault = "" if os.environ.get(VARIABLE) else _found("")[1]
+    fault = "" if os.environ.get(VARIABLE) else _choice("")[1]
     if fault:
         return (
             f"kernel: NumPy; the compiled one is not used: {fault}; "

@@ -37,20 +37,6 @@ EXPORT void tally_lay_out(int64_t rows, const int32_t *slots, const int32_t *ord
     }
 }
 
-/* Join each base with up to three more conditions. */
-EXPORT void tally_join(int64_t words, int64_t contexts, const int32_t *members, const uint64_t *conditions,
-                uint64_t *out)
-{
-    for (int64_t e = 0; e < contexts; e++) {
-        uint64_t *to = out + e * words;
-        memcpy(to, conditions + members[4 * e] * words, (size_t)words * sizeof *to);
-        for (int k = 1; k < 4 && members[4 * e + k] >= 0; k++) {
-            const uint64_t *with = conditions + members[4 * e + k] * words;
-            for (int64_t w = 0; w < words; w++) to[w] &= with[w];
-        }
-    }
-}
-
 /* Whether every bin is one word: as many words as bins may also be two for one and none for another. */
 static int is_word_by_word(const struct tally *t)
 {

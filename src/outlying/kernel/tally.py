@@ -85,13 +85,6 @@ class Tallied(NamedTuple):
     rarity: Floats
 
 
-class _Limits(NamedTuple):
-    least: int
-    rarity: float
-    bar: float
-    with_empty: bool
-
-
 def lay_out(
     slots: Small,
     order: Small,
@@ -108,22 +101,15 @@ def lay_out(
         return
     own = codes[order]
     for condition in np.unique(listed):
-        places = np.flatnonzero(listed == condition)
-        held = np.searchsorted(first, places, "right") - 1
-        marks = np.zeros(bits.shape[1] * 64, dtype=bool)
-        marks[slots[np.isin(own, held)]] = True
-        bits[condition] |= np.packbits(marks, bitorder="little").view(np.uint64)
+        held = np.searchsorted(first, np.flatnonzero(listed == condition), "right") - 1
+        places = slots[np.isin(own, held)]
+        marks = np.uint64(1) << (places & 63).astype(np.uint64)
+        np.bitwise_or.at(bits[condition], places >> 6, marks)
 
 
 def join(conditions: Words, members: Small) -> Words:
     """Return the rows that satisfy all conditions of each context; -1 stands for none."""
-    joined = np.empty((len(members), conditions.shape[1]), dtype=np.uint64)
-    kernel = compiled()
-    if kernel is not None:
-        given = conditions.shape[1], len(members), members, conditions
-        kernel("tally_join", *given, joined, result=None)
-        return joined
-    joined[:] = conditions[members[:, 0]]
+    joined = conditions[members[:, 0]]
     for column in members.T[1:]:
         has = column >= 0
         joined[has] &= conditions[column[has]]
@@ -147,16 +133,21 @@ def count(
     Cells that hold no row are listed if asked for: a new row would be alone there.
     """
     kernel = compiled()
+    limits: dict[str, Any] = {"least": least, "rarity": rarity, "bar": bar}
     if kernel is None:
-        limits = _Limits(least, rarity, bar, with_empty)
-        return _counted(layout, bases, conditions, base_of, condition_of, limits)
+        some, parts = max(1, _CHUNK // layout.words), []
+        for start in range(0, max(1, len(base_of)), some):
+            chosen = slice(start, start + some)
+            joined = bases[base_of[chosen]] & conditions[condition_of[chosen]]
+            part = _counted(layout, joined, with_empty, **limits)
+            parts.append(part._replace(context=part.context + np.int32(start)))
+        return Tallied(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
     sizes, lifts = np.zeros(len(base_of), dtype=np.int32), np.zeros(len(base_of))
-    numbers = {"least": least, "rarity": rarity, "bar": bar, "with_empty": int(with_empty)}
     room = _ROOM
     while True:
         context, own = np.empty((2, room), dtype=np.int32)
         rarities = np.empty(room)
-        struct = _struct(layout, conditions, bases, room=room, **numbers)
+        struct = _struct(layout, conditions, bases, room=room, with_empty=with_empty, **limits)
         given = struct, len(base_of), base_of, condition_of
         found = kernel("tally_count", *given, sizes, lifts, context, own, rarities)
         if found < 0:
@@ -164,6 +155,39 @@ def count(
         if found <= room:
             return Tallied(sizes, lifts, context[:found], own[:found], rarities[:found])
         room = found
+
+
+def _counted(
+    layout: Layout, joined: Words, with_empty: bool, *, least: int, rarity: float, bar: float
+) -> Tallied:
+    """Count some contexts by NumPy, given their rows."""
+    counts = np.bitwise_count(joined).cumsum(axis=1, dtype=np.int64)
+    before = np.concatenate([np.zeros((len(joined), 1), np.int64), counts], axis=1)
+    before = before[:, layout.starts]
+    here, sizes = np.diff(before, axis=1), before[:, -1]
+    near = before[:, layout.high] - before[:, layout.low]  # contexts x windows x bins
+    alike = here[:, : layout.alike]
+    pairs = np.einsum("eb,ewb->ew", alike, near[:, :, : layout.alike]).astype(float)
+    expected = (alike @ layout.mass.T[: layout.alike].astype(np.int64)).astype(float)
+    is_large, size = sizes >= least, sizes.astype(float)[:, None]
+    useful = pairs >= rarity * size
+    goes_on = useful | (expected >= 2 * ENOUGH * layout.known)
+    reached = np.logical_and.accumulate(goes_on, axis=1)  # windows that are looked at
+    reached = np.concatenate([np.ones((len(sizes), 1), bool), reached[:, :-1]], axis=1)
+    known = reached & (expected >= ENOUGH * layout.known)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        lifts = np.where(known, pairs * layout.known / (size * expected), 0.0)
+        most = np.where(sizes > 0, layout.known / size[:, 0], 0.0)
+    lift = np.where(is_large, np.minimum(lifts.max(axis=1), most), 0.0)
+    ratios = pairs[:, :, None] / np.maximum(near, 1)
+    ratios[~(reached & useful)] = 0.0
+    best = ratios.max(axis=1)
+    rare = is_large[:, None] & (best >= rarity * size) & (best * lift[:, None] >= bar * size)
+    if not with_empty:
+        rare &= here > 0
+    context, own = np.nonzero(rare)
+    found = context.astype(np.int32), own.astype(np.int32), best[rare] / size[context, 0]
+    return Tallied(sizes.astype(np.int32), lift, *found)
 
 
 class Listing(NamedTuple):
@@ -277,56 +301,4 @@ def _struct(layout: Layout, conditions: Words, bases: Words, **numbers: Any) -> 
         bases=address_of(bases),
         **{name: address_of(array) for name, array in arrays.items()},
         **numbers,
-    )
-
-
-def _counted(
-    layout: Layout,
-    bases: Words,
-    conditions: Words,
-    base_of: Small,
-    condition_of: Small,
-    limits: _Limits,
-) -> Tallied:
-    """Count by NumPy, some contexts at a time."""
-    some = max(1, _CHUNK // layout.words)
-    parts = []
-    for start in range(0, max(1, len(base_of)), some):
-        chosen = slice(start, start + some)
-        joined = bases[base_of[chosen]] & conditions[condition_of[chosen]]
-        part = _figures(layout, joined, limits)
-        parts.append(part._replace(context=part.context + np.int32(start)))
-    return Tallied(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
-
-
-def _figures(layout: Layout, joined: Words, limits: _Limits) -> Tallied:
-    counts = np.bitwise_count(joined).cumsum(axis=1, dtype=np.int64)
-    before = np.concatenate([np.zeros((len(joined), 1), np.int64), counts], axis=1)
-    before = before[:, layout.starts]
-    here, sizes = np.diff(before, axis=1), before[:, -1]
-    near = before[:, layout.high] - before[:, layout.low]  # contexts x windows x bins
-    alike = here[:, : layout.alike]
-    pairs = np.einsum("eb,ewb->ew", alike, near[:, :, : layout.alike]).astype(float)
-    expected = (alike @ layout.mass.T[: layout.alike].astype(np.int64)).astype(float)
-    is_large, size = sizes >= limits.least, sizes.astype(float)[:, None]
-    known = expected >= ENOUGH * layout.known
-    useful = pairs >= limits.rarity * size
-    goes_on = useful | (expected >= 2 * ENOUGH * layout.known)
-    reached = np.logical_and.accumulate(goes_on, axis=1)  # windows that are looked at
-    reached = np.concatenate([np.ones((len(sizes), 1), bool), reached[:, :-1]], axis=1)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        lifts = np.where(known & reached, pairs * layout.known / (size * expected), 0.0)
-        most = np.where(sizes > 0, layout.known / size[:, 0], 0.0)
-    lift = np.where(is_large, np.minimum(lifts.max(axis=1), most), 0.0)
-    ratios = pairs[:, :, None] / np.maximum(near, 1)
-    ratios[~(reached & useful)] = 0.0
-    best = ratios.max(axis=1)
-    rare = is_large[:, None] & (best >= limits.rarity * size)
-    if not limits.with_empty:
-        rare &= here > 0
-    rare &= best * lift[:, None] >= limits.bar * size
-    context, own = np.nonzero(rare)
-    rarity = best[context, own] / size[context, 0]
-    return Tallied(
-        sizes.astype(np.int32), lift, context.astype(np.int32), own.astype(np.int32), rarity
     )
