@@ -207,3 +207,22 @@ def test_the_part_of_a_sum_that_is_odd_by_itself_is_the_wrong_one(points: int) -
     found = outlying.explain(table, row=row)
     assert found.stories[0].culprit == "english"
     assert found.stories[0].undecided == ()
+
+
+@pytest.mark.parametrize("as_flags", [np.uint8, np.bool_])
+def test_columns_of_which_exactly_one_is_1_are_one_category(as_flags: Any) -> None:
+    rng = np.random.default_rng(0)
+    own = rng.choice(4, 1_000, p=[0.4, 0.3, 0.2, 0.1])
+    table: Table = {f"is_{name}": own == place for place, name in enumerate("abcd")}
+    table["is_a"][7], table["is_b"][7] = True, True
+    table["is_c"][7], table["is_d"][7] = False, False
+    table = {name: flags.astype(as_flags) for name, flags in table.items()}
+    table["amount"] = rng.gamma(2, 3, 1_000)
+    found = outlying.explain(table, row=7)
+    (relation,) = found.population.relations
+    one = "true" if as_flags is np.bool_ else "1"
+    rule = f"exactly one of is_a, is_b, is_c and is_d is {one} in 999 of 1,000 rows"
+    assert (relation.kind, relation.sentence) == ("one of", rule)
+    assert found.exceptional
+    assert found.stories[0].headline.said == f"though {rule}; here is_a and is_b are"
+    assert set(found.stories[0].undecided) == {"is_a", "is_b"}

@@ -240,3 +240,16 @@ def test_an_amount_unlike_those_of_its_account_is_told() -> None:
     detail = found.stories[0].headline.detail
     assert detail is not None
     assert f"where account = A{accounts[row]:03d} (8 rows)" in detail
+
+
+def test_flags_of_which_exactly_one_is_set_are_one_category() -> None:
+    rng = np.random.default_rng(0)
+    own = rng.choice(4, 2_000, p=[0.5, 0.3, 0.15, 0.05])
+    flags = np.eye(4)[own]
+    rare = rng.random((2_000, 3)) < [0.01, 0.04, 0.5]
+    table = np.column_stack([rare[:, 0], flags[:, ::-1], rare[:, 1:]]).astype(float)
+    table[11, 1:5] = 0  # two rows are wrong
+    table[12, 1:3] = 1
+    assert rules.one_hot(table) == [(1, 2, 3, 4)]
+    assert rules.one_hot(table[:, 2:]) == []  # one of the four is missing
+    assert rules.one_hot((rng.random((2_000, 6)) < 0.2).astype(float)) == []

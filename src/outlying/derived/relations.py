@@ -10,7 +10,7 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import math
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -256,7 +256,7 @@ class Prediction(Relation):
         return [item.value(values[item.name]) for item in self.inputs]
 
     def _given(self, values: Mapping[str, Value]) -> str:
-        return _listed(
+        return listed(
             f"{printable(name, SHORT)} = {printable(text_of(values[name]), SHORT)}"
             for name in self.given
         )
@@ -292,7 +292,7 @@ class Fitted(Prediction):
     def sentence(self) -> str:
         """The relation in words: how much is explained."""
         share = math.floor(100 * self.fit.explained)
-        given = _listed(printable(name, SHORT) for name in self.given)
+        given = listed(printable(name, SHORT) for name in self.given)
         text = say.DEPENDS if len(self.given) == 1 else say.DEPEND_ON_SEVERAL
         return text.format(column=printable(self.parent, SHORT), given=given, share=share)
 
@@ -364,6 +364,7 @@ def summaries(selection: Selection) -> tuple[RelationSummary, ...]:
     )
 
 
-def _listed(words: Iterator[str]) -> str:
+def listed(words: Iterable[str]) -> str:
+    """Return words as a sentence has them: a, b and c."""
     *most, last = words
     return f"{', '.join(most)} and {last}" if most else last

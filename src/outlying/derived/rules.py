@@ -18,11 +18,13 @@ from outlying.derived.relations import (
     SAMPLE,
     SHORT,
     Relation,
+    listed,
     numbers_of,
     target_of,
 )
 from outlying.method import rules
-from outlying.method.relations import Codes, least_logarithm, logarithm
+from outlying.method.arithmetic import BROKEN
+from outlying.method.relations import FARTHEST, Codes, least_logarithm, logarithm
 from outlying.options import AUTO, Options
 from outlying.table.columns import Column, NumericColumn, frozen
 from outlying.table.values import (
@@ -224,6 +226,75 @@ class Ordered(Relation):
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
+class OneOf(Relation):
+    """One category in several columns of 0 and 1, of which exactly one is 1."""
+
+    others: tuple[str, ...]
+    holding: int
+    known: int
+
+    kind: ClassVar[str] = "one of"
+    title: ClassVar[str] = "one of {parent}, {given}"
+
+    @property
+    def given(self) -> tuple[str, ...]:
+        """The columns beside the first one."""
+        return self.others
+
+    def column(self, columns: Mapping[str, Column]) -> Column:
+        """Return how many too many are 1, or too few."""
+        away = np.sum([flags_of(columns[name]) for name in self.used], axis=0) - 1
+        found = np.clip(BROKEN * away, -FARTHEST, FARTHEST)
+        return NumericColumn(self.name, "number", frozen(found), self)
+
+    def said(self, values: Mapping[str, Value]) -> str | None:
+        """Say which of them are 1 here."""
+        ones = [printable(name, SHORT) for name in self.used if values[name]]
+        text = say.SEVERAL_OF if ones else say.NONE_OF
+        return text.format(columns=listed(ones or self._names), rule=self.sentence)
+
+    @property
+    def _names(self) -> list[str]:
+        return [printable(name, SHORT) for name in self.used]
+
+    @property
+    def sentence(self) -> str:
+        """The relation in words."""
+        one = "true" if self.form == "boolean" else "1"
+        columns, rows = listed(self._names), {"holding": self.holding, "known": self.known}
+        return say.EXACTLY_ONE.format(columns=columns, one=one, **rows)
+
+
+def flags_of(column: Column) -> Floats:
+    """Return 0 and 1 of numbers, or of true and false; NaN is missing."""
+    if column.is_numeric:
+        return column.values
+    return np.array([*(float(label is True) for label in column.labels), np.nan])[column.codes]
+
+
+def _one_hot(columns: Sequence[Column], drawn: Rows) -> Iterator[OneOf]:
+    """Return which columns of 0 and 1 are one category."""
+    few = drawn[:_FIRST]
+    flags = [
+        (column, flags_of(column))
+        for column in columns
+        if (column.form in QUANTITIES or column.form == "boolean")
+        and np.isin(flags_of(column.taken(few)), (0.0, 1.0)).all()
+    ]
+    flags = [(item, own) for item, own in flags if np.isin(own[drawn], (0.0, 1.0)).all()]
+    if len(flags) < rules.LEAST_KINDS:
+        return
+    table = np.column_stack([own[drawn] for _, own in flags])
+    for places in rules.one_hot(table[:SAMPLE]):
+        ones = table[:, list(places)].sum(axis=1)
+        holding = int(np.count_nonzero(ones == 1))
+        if holding >= (1 - rules.MOST_BROKEN) * len(ones):
+            first, *rest = (flags[place][0] for place in places)
+            others = tuple(item.name for item in rest)
+            yield OneOf(first.name, first.form, 0.0, NO_LIMITS, others, holding, len(ones))
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
 class Later(Relation):
     """A moment that comes a usual time after another one of its row."""
 
@@ -357,6 +428,7 @@ def find_rules(columns: Sequence[Column], drawn: Rows, options: Options) -> Iter
     keyed = [(column, keys) for column, keys in found if keys is not None][:_MOST_LABELS]
     names = names_of(keyed, columns, screened)
     yield from _dependencies(keyed, names, drawn)
+    yield from _one_hot(columns, drawn)
     yield from _orders(columns, drawn)
     yield from _durations(columns, drawn)
     if options.entity is None:

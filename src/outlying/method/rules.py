@@ -211,6 +211,36 @@ def _varies(labels: Counts) -> bool:
     return len(shares) >= LEAST_KINDS and float(shares @ shares) <= MOST_CHANCE
 
 
+def one_hot(flags: Floats) -> list[tuple[int, ...]]:
+    """Return sets of columns of 0 and 1 of which exactly one is 1 in nearly every row.
+
+    From the most frequent one on, the flag joins that covers most of the rows left, and hardly any
+    that others have covered.
+    """
+    known = flags[~np.isnan(flags).any(axis=1)]
+    if len(known) < LEAST_ROWS:
+        return []
+    found = []
+    open_flags = [int(place) for place in np.argsort(-known.sum(axis=0), kind="stable")]
+    for first in list(open_flags):
+        covered, own = np.zeros(len(known), dtype=bool), list[int]()
+        best: int | None = first
+        while best is not None and best in open_flags:
+            own.append(best)
+            covered |= known[:, best] > 0
+            others = [place for place in open_flags if place not in own]
+            both = {k: int(np.count_nonzero(covered & (known[:, k] > 0))) for k in others}
+            apart = [k for k in others if both[k] <= MOST_BROKEN * len(known)]
+            gain = {k: int(known[:, k].sum()) - 2 * both[k] for k in apart}
+            best = max(apart, key=lambda k: (gain[k], -k), default=None)
+            best = best if best is not None and gain[best] >= LEAST_GROUP else None
+        is_one = known[:, own].sum(axis=1) == 1
+        if len(own) >= LEAST_KINDS and np.mean(is_one) >= 1 - MOST_BROKEN:
+            found.append(tuple(sorted(own)))
+            open_flags = [place for place in open_flags if place not in own]
+    return found
+
+
 @dataclasses.dataclass(frozen=True)
 class Order:
     """That one number is hardly ever greater than another, and how far both usually are apart."""
