@@ -47,8 +47,7 @@ def explain(path: str, objects: int = 1, **options: Any) -> dict[str, Any]:
         "columns": [pair.column, *pair.others],
         "exceptional": pair.exceptional,
         "bound": max(pair.bound for item in found for pair in item.pairs),
-        "scans": feeder.traffic.scans,
-        "read": feeder.traffic.bytes_read,
+        "scans": feeder.scans,
     }
 
 
@@ -58,7 +57,7 @@ def detect(path: str, **options: Any) -> dict[str, Any]:
 
     feeder = outlying.scan(path)
     found = outlying.detect(feeder, exclude=["id"], **options)
-    return {"rows": len(found.rows), "scans": feeder.traffic.scans}
+    return {"rows": len(found.rows), "scans": feeder.scans}
 
 
 JOBS: dict[str, Callable[..., dict[str, Any]]] = {

@@ -163,7 +163,7 @@ def detect_stream(spec: Spec) -> Job:
 
     def run(_clock: Clock) -> Callable[[], Facts]:
         outlying.detect(feeder, **spec.options)
-        return lambda: {"scans": feeder.traffic.scans, "read": feeder.traffic.bytes_read}
+        return lambda: {"scans": feeder.scans}
 
     return run
 

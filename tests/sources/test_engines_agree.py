@@ -150,7 +150,7 @@ def test_a_spark_cluster_loses_a_worker(
         feeder = connected(cluster.url, str(folders[ROWS]))
         feeder._frame.sparkSession.conf.set("spark.sql.files.maxPartitionBytes", "300k")
         check(feeder, ROWS, in_memory)
-        assert feeder.traffic.scans == 1
+        assert feeder.scans == 1
         killed: list[bool] = []
         fold = SparkFeeder.fold
 

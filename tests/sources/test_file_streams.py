@@ -167,17 +167,15 @@ class TestParquet:
         assert table_of(only).num_rows == 0
         assert only.schema().names == ["x"]
 
-    def test_traffic_counts_the_columns_that_are_read(self, tmp_path: Path) -> None:
+    def test_scans_are_counted_and_rows_known(self, tmp_path: Path) -> None:
         path = write(tmp_path / "t.parquet", a=list(range(9999)), b=[f"{i}" for i in range(9999)])
-        meta = pq.read_metadata(path).row_group(0)
-        sizes = [meta.column(place).total_compressed_size for place in range(2)]
         feeder = outlying.scan(path)
-        assert (feeder.traffic.scans, feeder.traffic.bytes_read) == (0, None)
+        assert feeder.scans == 0
         feeder.fold(Count(), ["a"], None)
-        assert (feeder.traffic.scans, feeder.traffic.bytes_read) == (1, sizes[0])
+        assert feeder.scans == 1
         told: list[tuple[int, int]] = []
         feeder.fold(Count(), ["a", "b"], lambda done, total: told.append((done, total)))
-        assert (feeder.traffic.scans, feeder.traffic.bytes_read) == (2, 2 * sizes[0] + sizes[1])
+        assert feeder.scans == 2
         assert told[-1] == (9999, 9999)
 
     def test_batches_are_bounded(self, tmp_path: Path) -> None:
@@ -306,7 +304,7 @@ class TestDelimited:
         assert feeder.fold(Count(), ["int"], None) == 30_001
         last = (30000, 0.5, "x", dt.datetime(2024, 1, 1, 10), 7, 1.2345678901234567e19, long)
         assert last in rows_of(feeder)
-        assert feeder.traffic.bytes_read == 2 * path.stat().st_size
+        assert feeder.scans == 2
 
     @pytest.mark.parametrize(
         "text",

@@ -287,7 +287,7 @@ class TestDuckDB:
     def test_no_columns_still_count(self) -> None:
         feeder = outlying.scan(HOME.sql("SELECT i FROM range(300000) t(i)"))
         assert feeder.fold(Count(), [], None) == 300000
-        assert feeder.traffic.scans == 1
+        assert feeder.scans == 1
 
     def test_the_second_scan_knows_how_many_rows_there_are(self) -> None:
         feeder = outlying.scan(HOME.sql("SELECT i FROM range(300000) t(i)"))

@@ -356,9 +356,8 @@ def test_progress_and_scans(folder: Path) -> None:
     seen: list[tuple[int, int]] = []
     feeder = outlying.scan(folder)
     outlying.explain(feeder, where={"key": "r7"}, progress=lambda *step: seen.append(step))
-    assert feeder.traffic.scans == (1 if rows_in(folder) == SMALL else 2)
+    assert feeder.scans == (1 if rows_in(folder) == SMALL else 2)
     assert seen
-    assert feeder.traffic.bytes_read
 
 
 def test_a_thousand_objects_share_the_passes() -> None:
@@ -369,7 +368,7 @@ def test_a_thousand_objects_share_the_passes() -> None:
     found = list(
         outlying.explain_many(feeder, where=wheres, exclude=["place"], references=0, top=3)
     )
-    assert feeder.traffic.scans == 2
+    assert feeder.scans == 2
     assert [item.key for item in found] == [
         (("place", row), ("key", f"r{row}")) for row in range(0, 1000, 5)
     ]
@@ -470,12 +469,12 @@ def test_the_first_pass_is_kept(folder: Path) -> None:
     explainer = outlying.Explainer(scan, exclude=["odd"], references=5)
     assert explainer.rows == rows_in(folder)
     assert explainer.population.columns == ("city", "temp", "pressure")
-    assert scan.traffic.scans == 1
+    assert scan.scans == 1
     new = {"key": "new", "city": "A", "temp": 5.0, "pressure": 1000.0}
     found = explainer.explain(object=new)
-    assert scan.traffic.scans == (1 if is_small else 2)
+    assert scan.scans == (1 if is_small else 2)
     row = explainer.explain(where={"key": "r7"})
-    assert scan.traffic.scans == (2 if is_small else 4)
+    assert scan.scans == (2 if is_small else 4)
     options: dict[str, Any] = {"exclude": ["odd"], "references": 5}
     assert row.to_json() == outlying.explain(folder, where={"key": "r7"}, **options).to_json()
     assert found.to_json() == outlying.explain(folder, object=new, **options).to_json()
@@ -535,7 +534,7 @@ def test_numbers_of_rows_are_known_in_the_first_pass(
     )
     scan = outlying.scan(tmp_path / "t.parquet")
     found = outlying.explain(scan, where={"nr": 4})
-    assert scan.traffic.scans == 2
+    assert scan.scans == 2
     assert ("nr" in found.population.columns) == is_broken
 
 

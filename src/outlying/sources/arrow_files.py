@@ -1,130 +1,214 @@
-"""Files that Arrow reads batch by batch: IPC files (Feather), IPC streams and ORC."""
+"""Parquet, IPC (Feather) and ORC files, one or many: read by Arrow, batch by batch.
+
+Files may lack columns that others have, which are missing values there. A column must hold the
+same sort of values in all of them: numbers in one file and texts in the next are no column.
+Folders may give columns (key=value), typed by the values of all of them. Parquet files may be on
+other machines.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import dataclasses
+import functools
 import re
 import struct
-from collections.abc import Generator, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from outlying.errors import SourceError
+from outlying.sources import arrow_arrays as types
+from outlying.sources import passes, registry
+from outlying.sources.columns import unique_names
 from outlying.sources.copies import CHUNK, InputFile, check_expanded
-from outlying.sources.files import Files
-from outlying.sources.passes import (
-    Batch,
-    Field,
-    LocalFeeder,
-    Shape,
-    collected,
-    pieces,
-    shape_of,
-)
-from outlying.sources.recognise import translate_errors
+from outlying.sources.files import Files, check_spelling, check_unchanged, type_keys
+from outlying.sources.passes import Batch, Field, LocalFeeder, Shape, collected, pieces, shape_of
+from outlying.sources.recognise import name_of, translate_errors
+from outlying.sources.remote import Place, expanded, is_several, opened, path_in, remote_errors
 from outlying.table.table import Table
 
 if TYPE_CHECKING:
     import pyarrow
 
-FILE, STREAM, ORC = b"ARROW1", b"\xff\xff\xff\xff", b"ORC"
-"""How the files begin."""
+File: TypeAlias = "InputFile | Place"
 
+_BUFFER = 1 << 18  # bytes of a column that are read at a time
+_SMALL = 1 << 16  # bytes of a dictionary with few labels
+_BYTES = 8  # that a value takes in memory, or so
+_IPC, _IPC_STREAM = b"ARROW1", b"\xff\xff\xff\xff"
 _PACKED = re.compile(rb"\x28\xb5\x2f\xfd|\x04\x22\x4d\x18")  # how buffers by zstd and LZ4 begin
 _MOST_BYTES = 1 << 40  # a larger buffer is not made
-_BYTES = 8  # that a value takes in memory, or so
+_VALUES = {
+    "boolean": "booleans",
+    **dict.fromkeys(("integer", "number"), "numbers"),
+    "text": "texts",
+    "date": "dates",
+    "datetime": "timestamps",
+    "instant": "timestamps with a zone",
+    "time": "times of day",
+    "duration": "durations",
+}
 
 
-def read(file: InputFile) -> Table:
-    """Read all columns of one file."""
-    return collected(stream(Files(file.source, (file,))))
+def read(data: InputFile | str) -> Table:
+    """Read all usable columns of one file, here or on another machine by its address."""
+    feeder = stream(data if isinstance(data, str) else Files(data.source, (data,)))
+    feeder.check_size()
+    return collected(feeder)
 
 
-def stream(files: Files) -> ArrowFeeder:
-    """Feed from files."""
-    return ArrowFeeder(files, OrcFile if files.suffix == ".orc" else IpcFile)
+def stream(data: Files | str) -> ArrowFeeder:
+    """Feed from files, or from Parquet files on another machine: one, a pattern or a folder."""
+    if not isinstance(data, str):
+        look = {".parquet": _parquet, ".orc": _orc}.get(data.suffix, _ipc)
+        return ArrowFeeder(data.source, lambda: map(look, data.unchanged_files()), data.notes)
+
+    def places() -> list[Place]:
+        return expanded(data) if _is_several(data) else [opened(data, is_part=True)]
+
+    return ArrowFeeder(name_of(data), lambda: map(_parquet, places()))
 
 
-class ArrowFeeder(LocalFeeder):
-    """Files that are one table, all of the same columns."""
-
-    def __init__(self, files: Files, opened: type[IpcFile] | type[OrcFile]) -> None:
-        super().__init__(files.source)
-        if files.keys:
-            raise SourceError(
-                f"{files.source}: folders give keys to its files (key=value), which is known of "
-                "Parquet and CSV files only; name the files of one folder"
-            )
-        self._files = files
-        self._opened = opened
-
-    def _inspect(self) -> Shape:
-        with translate_errors(self.source, "pyarrow"):
-            schemas = [self._opened(file.source, file.path).schema for file in self._files.files]
-            shape = shape_of(self.source, schemas[0], notes=self._files.notes)
-        for file, schema in zip(self._files.files, schemas, strict=True):
-            if not schema.equals(schemas[0]):
-                raise SourceError(
-                    f"{self.source}: {file.source} has other columns than "
-                    f"{self._files.files[0].source}; write all files alike"
-                )
-        return shape
-
-    def _read(self, fields: Sequence[Field]) -> Generator[Batch, None, None]:
-        self._files.check_unchanged()
-        names = [field.name for field in fields or self.raw_shape.fields[:1]]
-        with translate_errors(self.source, "pyarrow"):
-            for file in self._files.files:
-                rows = 0
-                for batch in self._opened(file.source, file.path).batches(names):
-                    yield from pieces(file.source, batch, rows)
-                    rows += batch.num_rows
-        self._files.check_unchanged()
-
-    def _bytes(self, fields: Sequence[Field]) -> int:  # noqa: ARG002
-        return self._files.size
+def is_large(address: str) -> bool:
+    """Return whether a file, a pattern or a folder is rather streamed than read into memory."""
+    if _is_several(address):
+        return True
+    return (opened(address, is_part=True).state()[0] or 0) > registry.LARGE
 
 
-class IpcFile:
-    """An IPC file or an IPC stream."""
+def _is_several(address: str) -> bool:
+    return is_several(address, registry.suffix_of(path_in(address), (".parquet",)))
 
-    def __init__(self, source: str, path: Path) -> None:
-        self._source, self._path = source, path
-        self._size = path.stat().st_size
-        with path.open("rb") as stream:
-            start = stream.read(len(FILE))
-            stream.seek(max(0, self._size - len(FILE)))
-            end = stream.read()
-        self._is_file = start == FILE
-        if not self._is_file and not start.startswith(STREAM):
-            raise SourceError(
-                f"{source}: is not an Arrow file (it does not start with ARROW1); older files of "
-                "Feather have to be written anew"
-            )
-        if self._is_file and end != FILE:
-            raise SourceError(
-                f"{source}: the Arrow file is cut off (its end is missing); copy it again"
-            )
-        with translate_errors(source, "pyarrow"), self._opened(None) as reader:
-            self.schema: pyarrow.Schema = reader.schema
 
-    def batches(self, columns: Sequence[str]) -> Iterator[Batch]:
-        """Read some columns, batch by batch; before that, add up what buffers will take."""
-        check_expanded(self._source, _expanded(self._path), self._size)
-        with self._opened([self.schema.get_field_index(name) for name in columns]) as reader:
-            number = reader.num_record_batches if self._is_file else None
-            for batch in reader if number is None else map(reader.get_batch, range(number)):
-                yield batch.select(columns)
+# --- one file of each format ---------------------------------------------------------------------
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Part:
+    """A file as it was when it was first looked at, and what reads some of its columns."""
+
+    file: File
+    state: tuple[int | None, object]
+    schema: pyarrow.Schema
+    rows: int  # 0: nobody knows
+    batches: Callable[[Sequence[str]], Iterable[Batch]]
+
+
+def _check_ends(file: InputFile, kind: str, start: bytes, end: bytes = b"", more: str = "") -> None:
+    """Refuse what is cut off or of another format, in clearer words than the library's."""
+    with file.path.open("rb") as stream:
+        first = stream.read(len(start))
+        stream.seek(max(0, file.size - len(end)))
+        last = stream.read()
+    if first != start:
+        what = f"is not {kind} file (it does not start with {start.decode()})"
+        raise file.error(what + more)
+    if end and last != end:
+        kind = kind.split(" ", 1)[1]
+        raise file.error(f"the {kind} file is cut off (its end is missing); copy it again")
+
+
+def _arrow_errors(file: File) -> AbstractContextManager[None]:
+    if isinstance(file, InputFile):
+        return translate_errors(file.source, "pyarrow")
+    return remote_errors(file.source, of_arrow=True)
+
+
+def _parquet(file: File) -> _Part:
+    state = file.state()
+    if isinstance(file, InputFile):
+        _check_ends(file, "a Parquet", b"PAR1", b"PAR1")
+    with _open_parquet(file) as parquet:
+        metadata, schema = parquet.metadata, _schema_of(parquet)
+
+    def batches(names: Sequence[str]) -> Iterator[Batch]:
+        coded = _small_dictionaries(metadata, schema, names)
+        with _open_parquet(file, metadata=metadata, read_dictionary=coded) as parquet:
+            yield from parquet.iter_batches(passes.BATCH_ROWS, columns=names)
+
+    return _Part(file, state, schema, metadata.num_rows, batches)
+
+
+@contextlib.contextmanager
+def _open_parquet(file: File, **more: Any) -> Iterator[Any]:
+    """Open a file that is read in small parts; of another machine, what Arrow asks for, no more.
+
+    What is read lies in memory of the system's own making: Arrow's usual pool takes it in huge
+    pages, and to have these zeroed takes longer than to read a large file.
+    """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    usual = pa.default_memory_pool()
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(_arrow_errors(file))
+        place: Any = file.path
+        settings: dict[str, Any] = {"pre_buffer": False, "buffer_size": _BUFFER}
+        if not isinstance(file, InputFile):
+            stream = file.files.open(file.path, "rb", block_size=1 << 20, cache_type="none")
+            place, settings = stack.enter_context(stream), {"pre_buffer": True}
+        pa.set_memory_pool(pa.system_memory_pool())  # which a reader keeps
+        try:
+            parquet = pq.ParquetFile(place, coerce_int96_timestamp_unit="us", **settings, **more)
+        finally:
+            pa.set_memory_pool(usual)
+        yield stack.enter_context(parquet)
+
+
+def _schema_of(parquet: Any) -> Any:
+    """Return the columns as they will come: intervals, bytes to Arrow, as durations."""
+    import pyarrow as pa
+
+    schema = parquet.schema_arrow.remove_metadata()
+    columns = map(parquet.schema.column, range(len(parquet.schema)))
+    logical = {column.path: column.converted_type for column in columns}
+    for place, field in enumerate(schema):
+        if logical.get(field.name) == "INTERVAL":
+            schema = schema.set(place, pa.field(field.name, pa.duration("us")))
+    return schema
+
+
+def _small_dictionaries(metadata: Any, schema: Any, names: Sequence[str]) -> list[str]:
+    """Name the columns of texts that have a small dictionary: they stay as they are stored."""
+    if not metadata.num_row_groups:
+        return []
+    group = metadata.row_group(0)
+    small = set()
+    for chunk in map(group.column, range(group.num_columns)):
+        start = chunk.dictionary_page_offset
+        if start is not None and 0 < chunk.data_page_offset - start <= _SMALL:
+            small.add(chunk.path_in_schema)
+    return [name for name in names if name in small and types.is_text(schema.field(name).type)]
+
+
+def _ipc(file: InputFile) -> _Part:
+    from pyarrow import ipc
+
+    state, is_stream = file.state(), file.head().startswith(_IPC_STREAM)
+    if not is_stream:
+        more = "; older files of Feather have to be written anew"
+        _check_ends(file, "an Arrow", _IPC, _IPC, more)
+    check_expanded(file.source, _expanded(file.path), file.size)
 
     @contextlib.contextmanager
-    def _opened(self, fields: list[int] | None) -> Iterator[Any]:
+    def open_ipc(fields: list[int] | None = None) -> Iterator[Any]:
         """Open the file; it is not mapped into memory, as it may be cut off meanwhile."""
-        import pyarrow
-        from pyarrow import ipc
-
         options = ipc.IpcReadOptions(included_fields=fields)
-        with pyarrow.OSFile(str(self._path)) as file:
-            yield (ipc.open_file if self._is_file else ipc.open_stream)(file, options=options)
+        with _arrow_errors(file), types.arrow().OSFile(str(file.path)) as stream:
+            yield (ipc.open_stream if is_stream else ipc.open_file)(stream, options=options)
+
+    with open_ipc() as reader:
+        schema = reader.schema
+
+    def batches(names: Sequence[str]) -> Iterator[Batch]:
+        with open_ipc([schema.get_field_index(name) for name in names]) as reader:
+            count = None if is_stream else reader.num_record_batches
+            yield from reader if count is None else map(reader.get_batch, range(count))
+
+    return _Part(file, state, schema, 0, batches)
 
 
 def _expanded(path: Path) -> int:
@@ -147,27 +231,142 @@ def _expanded(path: Path) -> int:
     return total
 
 
-class OrcFile:
-    """An ORC file."""
+def _orc(file: InputFile) -> _Part:
+    from pyarrow import orc
 
-    def __init__(self, source: str, path: Path) -> None:
-        from pyarrow import orc
+    state = file.state()
+    _check_ends(file, "an ORC", b"ORC")
+    with _arrow_errors(file):
+        stored = orc.ORCFile(file.path)
+    check_expanded(file.source, stored.nrows * len(stored.schema) * _BYTES, file.size)
 
-        with path.open("rb") as stream:
-            if stream.read(len(ORC)) != ORC:
-                raise SourceError(f"{source}: is not an ORC file (it does not start with ORC)")
-        with translate_errors(source, "pyarrow"):
-            self._file = orc.ORCFile(path)
-            self.schema: pyarrow.Schema = self._file.schema
-        cells = self._file.nrows * len(self.schema)
-        check_expanded(source, cells * _BYTES, path.stat().st_size)
-
-    def batches(self, columns: Sequence[str]) -> Iterator[Batch]:
-        """Read some columns, stripe by stripe."""
+    def batches(names: Sequence[str]) -> Iterator[Batch]:
         rows = 0
-        for stripe in range(self._file.nstripes):
-            batch = self._file.read_stripe(stripe, columns=list(columns))
+        for stripe in range(stored.nstripes):
+            batch = stored.read_stripe(stripe, columns=list(names))
             rows += batch.num_rows
-            yield batch.select(columns)
-        if rows != self._file.nrows:
-            raise OSError(f"{self._file.nrows} rows were promised, {rows} are there")
+            yield batch
+        if rows != stored.nrows:
+            raise OSError(f"{stored.nrows} rows were promised, {rows} are there")
+
+    return _Part(file, state, stored.schema, stored.nrows, batches)
+
+
+# --- all files -----------------------------------------------------------------------------------
+
+
+class ArrowFeeder(LocalFeeder):
+    """Files that are one table."""
+
+    def __init__(
+        self, source: str, look: Callable[[], Iterable[_Part]], notes: Sequence[str] = ()
+    ) -> None:
+        """Feed from the files at which `look` looks."""
+        super().__init__(source)
+        self._look, self._first_notes = look, tuple(notes)
+
+    def check_size(self) -> None:
+        """Refuse files whose rows would need far more memory than they should."""
+        cells = sum(part.rows * len(part.schema) for part in self._parts)
+        check_expanded(self.source, cells * _BYTES, sum(p.state[0] or 0 for p in self._parts))
+
+    @functools.cached_property
+    def _parts(self) -> list[_Part]:
+        return list(self._look())
+
+    @functools.cached_property
+    def _keys(self) -> dict[str, Any]:
+        """The columns that folders give, a value for each file."""
+        return type_keys([part.file.keys for part in self._parts])
+
+    def _inspect(self) -> Shape:
+        counts = Counter(
+            name for part in self._parts for name in unique_names(self.source, part.schema.names)
+        )
+        if len(self._parts) > 1 or self._keys:
+            check_spelling(self.source, [*counts, *self._keys])
+        kinds = {name: self._type_of(name) for name in counts if name not in self._keys}
+        kinds |= {key: values.type for key, values in self._keys.items()}
+        shape = shape_of(self.source, kinds, notes=(*self._first_notes, *self._notes(counts)))
+        as_stored = tuple(dataclasses.replace(field, type=field.comes) for field in shape.fields)
+        return dataclasses.replace(shape, fields=as_stored)
+
+    def _type_of(self, name: str) -> Any:
+        """Return the type of a column in all files, which must fit together."""
+        import pyarrow as pa
+
+        common, sort, first = pa.null(), "", ""
+        for part in self._parts:
+            if name not in part.schema.names:
+                continue
+            kind, file = part.schema.field(name).type, part.file.source
+            values = _VALUES.get(types.form_of(kind), "lists or records")
+            if pa.types.is_null(kind):
+                continue
+            if first and sort != values:
+                raise SourceError(
+                    f"{self.source}: column {name!r} holds {sort} in {first} and {values} in "
+                    f"{file}; write both alike, or name only files that fit together"
+                )
+            common = _common(common, kind) if first else kind
+            sort, first = values, first or file
+        return common
+
+    def _notes(self, counts: Counter[str]) -> list[str]:
+        """Say which columns are not in all files, or in the names of their folders as well."""
+        files = len(self._parts)
+        lacking = [
+            f"column {name!r}: not in {files - count} of {files} files, read as missing there"
+            for name, count in counts.items()
+            if count < files and name not in self._keys
+        ]
+        return lacking + [
+            f"column {key!r}: in the files and in the names of their folders, which are taken"
+            for key in self._keys
+            if key in counts
+        ]
+
+    def _read(self, fields: Sequence[Field]) -> Generator[Batch, None, None]:
+        for number, part in enumerate(self._parts):
+            check_unchanged(self.source, part.file, part.state)
+            stored = [name for name in part.schema.names if name not in self._keys]
+            wanted = {field.name for field in fields}
+            own = [name for name in stored if name in wanted] or part.schema.names[:1]
+            rows = 0
+            with _arrow_errors(part.file):
+                for batch in part.batches(own):
+                    for piece in pieces(part.file.source, batch.select(own), rows):
+                        yield self._completed(piece, number, fields)
+                    rows += batch.num_rows
+            check_unchanged(self.source, part.file, part.state)
+
+    def _completed(self, batch: Batch, number: int, fields: Sequence[Field]) -> Batch:
+        """Return a batch with columns of folders, and of other files."""
+        import pyarrow as pa
+
+        arrays = []
+        for field in fields:
+            if field.name in self._keys:
+                arrays.append(pa.repeat(self._keys[field.name][number], batch.num_rows))
+            elif field.name not in batch.schema.names:
+                arrays.append(pa.nulls(batch.num_rows, field.comes))
+            else:
+                arrays.append(types.as_type(batch.column(field.name), field.comes))
+        if not fields:
+            return batch
+        return pa.RecordBatch.from_arrays(arrays, [field.name for field in fields])
+
+    def _total(self) -> int:
+        return sum(part.rows for part in self._parts) or self._rows
+
+
+def _common(one: Any, other: Any) -> Any:
+    """Return a type that holds the values of two others of the same sort."""
+    import pyarrow as pa
+
+    fields = [pa.schema([("x", kind)]) for kind in (one, other)]
+    try:
+        return pa.unify_schemas(fields, promote_options="permissive").field("x").type
+    except pa.ArrowTypeError:
+        is_number = pa.types.is_floating(one) or pa.types.is_decimal(one)
+        return pa.float64() if is_number else pa.large_string()

@@ -10,7 +10,6 @@ from __future__ import annotations
 import codecs
 import contextlib
 import dataclasses
-import gzip
 import importlib
 import io
 import os
@@ -21,9 +20,9 @@ import sys
 import tempfile
 import weakref
 import zlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import IO, Any, TypeAlias, cast
+from typing import IO, Any, TypeAlias
 
 from outlying.errors import OptionError, Setting, SourceError, shown
 from outlying.sources.recognise import REMOTE, scheme_of
@@ -95,8 +94,12 @@ class PrivateCopy(os.PathLike[str]):
         try:
             with self.path.open("wb") as stream:
                 for number, chunk in enumerate(chunks):
-                    if number % _CHUNKS_BETWEEN_LOOKS == 0:
-                        _check_room(source, place)
+                    is_time = number % _CHUNKS_BETWEEN_LOOKS == 0
+                    if is_time and shutil.disk_usage(place).free < LEAST_ROOM:
+                        raise SourceError(
+                            f"{source}: too little room is left in {place} for a copy of it; make "
+                            "room, or set TMPDIR to a folder on another disk"
+                        )
                     stream.write(chunk)
         except OSError as error:
             if error.filename is None and error.errno is None:  # what is copied cannot be read
@@ -107,14 +110,6 @@ class PrivateCopy(os.PathLike[str]):
         return str(self.path)
 
 
-def _check_room(source: str, place: Path) -> None:
-    if shutil.disk_usage(place).free < LEAST_ROOM:
-        raise SourceError(
-            f"{source}: too little room is left in {place} for a copy of it; make room, or set "
-            "TMPDIR to a folder on another disk"
-        )
-
-
 def materialize(data: Any) -> Any:
     """Return data that can be looked at twice: what flows only once is copied first.
 
@@ -122,7 +117,8 @@ def materialize(data: Any) -> Any:
     of bytes or text.
     """
     if isinstance(data, str) and data == "-":
-        return _copy_of(getattr(sys.stdin, "buffer", sys.stdin), "standard input")
+        stream = getattr(sys.stdin, "buffer", sys.stdin)
+        return PrivateCopy("standard input", _chunks(stream, "standard input"))
     if isinstance(data, str) and scheme_of(data) in REMOTE:
         from outlying.sources.remote import fetch
 
@@ -131,16 +127,13 @@ def materialize(data: Any) -> Any:
         with contextlib.suppress(OSError, ValueError):  # for the reader, which says what is wrong
             if stat.S_ISFIFO(Path(data).stat().st_mode):  # <(command), or a named pipe
                 with Path(data).open("rb") as stream:
-                    return _copy_of(stream, os.fsdecode(data))
+                    return PrivateCopy(os.fsdecode(data), _chunks(stream, os.fsdecode(data)))
         return data
     if callable(getattr(data, "read", None)) and not isinstance(data, type):
         name = getattr(data, "name", None)
-        return _copy_of(data, name if isinstance(name, str) and name else "open file")
+        source = name if isinstance(name, str) and name else "open file"
+        return PrivateCopy(source, _chunks(data, source))
     return data
-
-
-def _copy_of(stream: IO[Any], source: str) -> PrivateCopy:
-    return PrivateCopy(source, _chunks(stream, source))
 
 
 def _chunks(stream: IO[Any], source: str) -> Iterator[bytes]:
@@ -188,34 +181,16 @@ class Bounds:
 BOUNDS = Bounds()
 
 
-def compression_of(head: bytes) -> str | None:
-    """Return how a file is compressed that begins so; None: it is not."""
-    return next((name for name, magic in _MAGIC.items() if re.match(magic, head)), None)
+def check_expanded(source: str, expanded: int, size: int) -> None:
+    """Refuse a file that would need far more memory than it has bytes."""
+    if BOUNDS.are_exceeded(expanded, size):
+        raise SourceError(
+            f"{source}: its {size:,} bytes would take {expanded:,} bytes of memory, which those of "
+            "a table do not; read it in the program that wrote it, and write it anew"
+        )
 
 
-def promised_compression(name: str) -> str | None:
-    """Return the compression that the name of a file promises."""
-    return next((kind for kind, end in ENDINGS.items() if name.casefold().endswith(end)), None)
-
-
-def _open(path: Path, kind: str) -> IO[bytes]:
-    """Open a compressed file; what comes are the bytes inside."""
-    stream: IO[bytes]
-    if kind == "zstd":  # with Arrow, as Python knows it from version 3.14 on only
-        import pyarrow
-
-        stream = pyarrow.CompressedInputStream(pyarrow.OSFile(str(path)), "zstd")
-    else:  # imported here, as not every Python is built with all of them
-        stream = importlib.import_module(_MODULES[kind]).open(path)
-    return stream
-
-
-def unpack(source: str, path: Path, kind: str) -> PrivateCopy:
-    """Copy what is in a compressed file."""
-    return PrivateCopy(source, unpacked(source, path, kind))
-
-
-def unpacked(source: str, path: Path, kind: str) -> Iterator[bytes]:
+def _unpacked_chunks(source: str, path: Path, kind: str) -> Iterator[bytes]:
     """Unpack a file piece by piece; refuse one that is cut off, damaged, or grows beyond reason."""
     packed, size = path.stat().st_size, 0
     try:
@@ -229,38 +204,42 @@ def unpacked(source: str, path: Path, kind: str) -> Iterator[bytes]:
                     )
                 yield chunk
     except (EOFError, OSError, zlib.error):
-        raise incomplete(source, kind) from None
+        raise _incomplete(source, kind) from None
     except Exception as error:
         if type(error).__name__ != "LZMAError":  # whose module is not always there
             raise
-        raise incomplete(source, kind) from None
+        raise _incomplete(source, kind) from None
 
 
-def check_expanded(source: str, expanded: int, size: int) -> None:
-    """Refuse a file that would need far more memory than it has bytes."""
-    if BOUNDS.are_exceeded(expanded, size):
-        raise SourceError(
-            f"{source}: its {size:,} bytes would take {expanded:,} bytes of memory, which those of "
-            "a table do not; read it in the program that wrote it, and write it anew"
-        )
+def _open(path: Path, kind: str) -> IO[bytes]:
+    stream: IO[bytes]
+    if kind == "zstd":  # with Arrow, as Python knows it from version 3.14 on only
+        import pyarrow
+
+        stream = pyarrow.CompressedInputStream(pyarrow.OSFile(str(path)), "zstd")
+    else:  # imported here, as not every Python is built with all of them
+        stream = importlib.import_module(_MODULES[kind]).open(path)
+    return stream
 
 
-def incomplete(source: str, kind: str) -> SourceError:
-    """Make the error of a file that does not hold what its name or its first bytes promise."""
+def _incomplete(source: str, kind: str) -> SourceError:
     return SourceError(f"{source}: is not a complete {kind} file; copy or compress it again")
 
 
-# --- encoding ------------------------------------------------------------------------------------
+# --- one file ------------------------------------------------------------------------------------
 
+Keys: TypeAlias = tuple[tuple[str, str | None], ...]
+
+LONGEST_LINE = 2_000_000  # bytes; the engine reads no longer ones
 WESTERN = "cp1252"
 
+_HEAD = 1 << 16  # bytes that tell what a file holds
 _MARKS = {
     codecs.BOM_UTF32_LE: "utf-32",
     codecs.BOM_UTF32_BE: "utf-32",
     codecs.BOM_UTF16_LE: "utf-16",
     codecs.BOM_UTF16_BE: "utf-16",
 }
-_MARK = "\ufeff"
 _BEYOND_ASCII = re.compile(rb"[\x80-\xff]+")
 _ENOUGH = 10_000  # bytes beyond ASCII that tell an encoding
 _MOST_ALONE = 0.8  # of them, at least so many in runs of one or two are accents
@@ -270,7 +249,148 @@ class NotUtf8Error(SourceError):
     """A text file holds bytes that are no UTF-8."""
 
 
-def checked_encoding(encoding: object) -> str:
+@dataclasses.dataclass(frozen=True, slots=True)
+class InputFile:
+    """A file by its name as given, where it is, and how to open it."""
+
+    source: str
+    path: Path
+    suffix: str
+    """How its name ends, compression left out."""
+    notes: tuple[str, ...] = ()
+    """What a reader of results should know about how it arrived."""
+    held: object = None
+    """What must live as long as the file is read: a private copy."""
+    keys: Keys = ()
+    """What folders below the root say of it."""
+
+    @property
+    def size(self) -> int:
+        """How many bytes it has."""
+        return self.path.stat().st_size
+
+    def state(self) -> tuple[int, int]:
+        """Return the size of the file, and what changes when it is written to."""
+        found = self.path.stat()
+        return found.st_size, found.st_mtime_ns
+
+    def head(self) -> bytes:
+        """Return the first bytes."""
+        with self.path.open("rb") as stream:
+            return stream.read(_HEAD)
+
+    def at(self, copy: PrivateCopy) -> InputFile:
+        """Return the file where a copy of it is."""
+        return dataclasses.replace(self, path=copy.path, held=copy)
+
+    def unpacked(self) -> InputFile:
+        """Return the file, or a copy of what is in it if it is compressed.
+
+        A table whose name promises a compression that it does not have is not complete.
+        """
+        head = self.head()
+        for kind, ending in ENDINGS.items():
+            if re.match(_MAGIC[kind], head):
+                chunks = _unpacked_chunks(self.source, self.path, kind)
+                copy = self.at(PrivateCopy(self.source, chunks))
+                return dataclasses.replace(copy, suffix=self.suffix.removesuffix(ending))
+        for kind, ending in ENDINGS.items():
+            if self.suffix and self.path.name.casefold().endswith(ending):
+                raise _incomplete(self.source, kind)
+        return self
+
+    def error(self, fault: str) -> SourceError:
+        """Make an error that names the file."""
+        return SourceError(f"{self.source}: {fault}")
+
+    def open_text(self) -> IO[str]:
+        """Open the file as text with line ends as they are; wrong bytes are for `check_text`."""
+        return self.path.open(encoding="utf-8-sig", errors="replace", newline="")
+
+    def first_lines(self, count: int) -> list[str]:
+        """Return the first lines of text; a first line without an end is refused."""
+        with self.open_text() as stream:
+            lines = [stream.readline(LONGEST_LINE) for _ in range(count)]
+        if len(lines[0]) == LONGEST_LINE:
+            raise self.error(f"its first line is longer than {LONGEST_LINE:,} characters")
+        return [line for line in lines if line]
+
+    def check_text(self) -> None:
+        """Find the first line that is not UTF-8, and say what to do about it."""
+        decoder, line = codecs.getincrementaldecoder("utf-8")(), 1
+        with self.path.open("rb") as stream:
+            try:
+                while chunk := stream.read(CHUNK):
+                    line += decoder.decode(chunk).count("\n")
+                decoder.decode(b"", final=True)
+            except UnicodeDecodeError as error:
+                line += error.object[: error.start].count(b"\n")
+                raise NotUtf8Error(
+                    f"{self.source}: line {line} is not UTF-8 text (byte "
+                    f"0x{error.object[error.start]:02x}); name its encoding, for example with ",
+                    Setting("encoding", WESTERN),
+                ) from None
+
+    def as_text(self, encoding: str | None, *, is_whole: bool = True) -> InputFile:
+        """Return a file whose text is UTF-8, as far as its first bytes tell.
+
+        Where not the whole of it can be tried later (`is_whole`), a first look has to be enough.
+        """
+        head = self.head()
+        is_marked_twice = head.startswith(2 * codecs.BOM_UTF8)  # readers skip one mark
+        if encoding is not None:
+            name = _checked_encoding(encoding)
+            is_same = name in ("utf-8", "utf-8-sig") and not is_marked_twice
+            return self if is_same else self._as_utf8(name)
+        if is_marked_twice:
+            return self._as_utf8("utf-8")
+        wide = wide_encoding(head)
+        if wide is None and (is_whole or _decodes(head, "utf-8", is_cut=True)):
+            return self
+        return self.as_guessed(wide)
+
+    def as_guessed(self, encoding: str | None = None) -> InputFile:
+        """Copy text that is not UTF-8 as UTF-8, with a note; refuse where no encoding is sure."""
+        encoding = encoding or self._guessed_encoding()
+        note = f"taken for {encoding} text; if that is wrong, name its encoding"
+        return dataclasses.replace(self._as_utf8(encoding), notes=(*self.notes, note))
+
+    def _guessed_encoding(self) -> str:
+        runs: list[bytes] = []
+        with self.path.open("rb") as stream:
+            while sum(map(len, runs)) < _ENOUGH and (chunk := stream.read(CHUNK)):
+                runs += _BEYOND_ASCII.findall(chunk)
+        alone = sum(len(run) for run in runs if len(run) <= 2)
+        are_accents = alone >= _MOST_ALONE * sum(map(len, runs))
+        are_utf8 = sum(len(run) > 1 and _decodes(run, "utf-8", True) for run in runs) * 2 > len(
+            runs
+        )
+        if not are_accents or are_utf8 or not _decodes(b"".join(runs), WESTERN):
+            self.check_text()
+        return WESTERN
+
+    def _as_utf8(self, encoding: str) -> InputFile:
+        return self.at(PrivateCopy(self.source, self._utf8_chunks(encoding)))
+
+    def _utf8_chunks(self, encoding: str) -> Iterator[bytes]:
+        """Read text in some encoding, and return it as UTF-8 without a mark."""
+        lines = 0
+        with self.path.open("rb") as stream:
+            text = io.TextIOWrapper(stream, encoding, newline="")
+            try:
+                chunk = text.read(CHUNK).lstrip("\ufeff")
+                while chunk:
+                    lines += chunk.count("\n")
+                    yield chunk.encode()
+                    chunk = text.read(CHUNK)
+            except UnicodeError as error:
+                raise self.error(
+                    f"is not {encoding} text ({error.args[-1]}, in line {lines + 1} or further "
+                    "down); name its encoding by the option encoding"
+                ) from None
+
+
+def _checked_encoding(encoding: object) -> str:
     """Return the name of an encoding as Python knows it; refuse what is none of text."""
     try:
         name = codecs.lookup(encoding).name  # type: ignore[arg-type]
@@ -295,157 +415,10 @@ def wide_encoding(head: bytes) -> str | None:
     return None
 
 
-def is_marked_twice(head: bytes) -> bool:
-    """Return whether UTF-8 text begins with several marks of it, of which readers skip one."""
-    return head.startswith(2 * codecs.BOM_UTF8)
-
-
-def is_utf8(head: bytes) -> bool:
-    """Return whether the beginning of a text is UTF-8; its last character may be cut off."""
-    return _decodes(codecs.getincrementaldecoder("utf-8")().decode, head)
-
-
-def _decodes(decode: Callable[[bytes], str], content: bytes) -> bool:
+def _decodes(content: bytes, encoding: str, is_cut: bool = False) -> bool:
+    """Return whether bytes are text in an encoding; the last character may be cut off."""
     try:
-        decode(content)
+        codecs.getincrementaldecoder(encoding)().decode(content, final=not is_cut)
     except UnicodeDecodeError:
         return False
     return True
-
-
-# --- files ---------------------------------------------------------------------------------------
-
-Keys: TypeAlias = tuple[tuple[str, str | None], ...]
-
-LONGEST_LINE = 2_000_000  # bytes; the engine reads no longer ones
-
-_HEAD = 1 << 16  # bytes that tell what a file holds
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class InputFile:
-    """A file by its name as given, where it is, and how to open it."""
-
-    source: str
-    path: Path
-    suffix: str
-    """How its name ends, compression left out."""
-    compressed: bool = False
-    """Whether it is a gzip file, which readers of text open as it is; others are unpacked."""
-    notes: tuple[str, ...] = ()
-    """What a reader of results should know about how it arrived."""
-    held: object = None
-    """What must live as long as the file is read: a private copy."""
-    keys: Keys = ()
-    """What folders below the root say of it."""
-
-    @property
-    def size(self) -> int:
-        """How many bytes it has."""
-        return self.state()[0]
-
-    def state(self) -> tuple[int, int]:
-        """Return the size of the file, and what changes when it is written to."""
-        found = self.path.stat()
-        return found.st_size, found.st_mtime_ns
-
-    def open_bytes(self) -> IO[bytes]:
-        """Open the file at its first byte of text."""
-        return cast(IO[bytes], gzip.open(self.path)) if self.compressed else self.path.open("rb")
-
-    def open_text(self) -> IO[str]:
-        """Open the file as text with line ends as they are; wrong bytes are for `check_text`."""
-        return io.TextIOWrapper(self.open_bytes(), "utf-8-sig", "replace", newline="")
-
-    def first_lines(self, count: int) -> list[str]:
-        """Return the first lines of text; a first line without an end is refused."""
-        with self.open_text() as stream:
-            lines = [stream.readline(LONGEST_LINE) for _ in range(count)]
-        if len(lines[0]) == LONGEST_LINE:
-            raise self.error(f"its first line is longer than {LONGEST_LINE:,} characters")
-        return [line for line in lines if line]
-
-    def head(self) -> bytes:
-        """Return the first bytes."""
-        with self.open_bytes() as stream:
-            return stream.read(_HEAD)
-
-    def check_text(self) -> None:
-        """Find the first line that is not UTF-8, and say what to do about it."""
-        decoder, line = codecs.getincrementaldecoder("utf-8")(), 1
-        with self.open_bytes() as stream:
-            try:
-                while chunk := stream.read(CHUNK):
-                    line += decoder.decode(chunk).count("\n")
-                decoder.decode(b"", final=True)
-            except UnicodeDecodeError as error:
-                line += error.object[: error.start].count(b"\n")
-                raise NotUtf8Error(
-                    f"{self.source}: line {line} is not UTF-8 text (byte "
-                    f"0x{error.object[error.start]:02x}); name its encoding, for example with ",
-                    Setting("encoding", WESTERN),
-                ) from None
-
-    def check_compression(self) -> None:
-        """Read a compressed file to its end: an engine may take a cut-off one for complete."""
-        if self.compressed:
-            for _ in unpacked(self.source, self.path, "gzip"):
-                pass
-
-    def guessed_encoding(self) -> str:
-        """Return the encoding of text that is not UTF-8; refuse to guess where none is sure."""
-        runs = list(self._runs_beyond_ascii())
-        alone = sum(len(run) for run in runs if len(run) <= 2)
-        are_accents = alone >= _MOST_ALONE * sum(map(len, runs))
-        are_utf8 = sum(len(run) > 1 and is_utf8(run) for run in runs) * 2 > len(runs)
-        is_western = _decodes(lambda content: content.decode(WESTERN), b"".join(runs))
-        if are_accents and not are_utf8 and is_western:
-            return WESTERN
-        self.check_text()
-        return "utf-8"
-
-    def _runs_beyond_ascii(self) -> Iterator[bytes]:
-        """Return the first runs of bytes beyond ASCII."""
-        size = 0
-        with self.open_bytes() as stream:
-            while size < _ENOUGH and (chunk := stream.read(CHUNK)):
-                runs = _BEYOND_ASCII.findall(chunk)
-                size += sum(map(len, runs))
-                yield from runs
-
-    def as_utf8(self, encoding: str, *, is_guessed: bool) -> InputFile:
-        """Copy text as UTF-8, with a note if its encoding was found and not given."""
-        copy = self.at(PrivateCopy(self.source, self._as_utf8(encoding)))
-        note = f"taken for {encoding} text; if that is wrong, name its encoding"
-        notes = (*self.notes, note) if is_guessed and encoding != "utf-8" else self.notes
-        return dataclasses.replace(copy, notes=notes)
-
-    def _as_utf8(self, encoding: str) -> Iterator[bytes]:
-        """Read text in some encoding, and return it as UTF-8 without a mark."""
-        lines, began = 1, False
-        with self.open_bytes() as stream:
-            text = io.TextIOWrapper(stream, encoding, newline="")
-            try:
-                while chunk := text.read(CHUNK):
-                    lines += chunk.count("\n")
-                    yield (chunk if began else chunk.lstrip(_MARK)).encode("utf-8", "strict")
-                    began = True
-            except UnicodeError as error:
-                raise SourceError(
-                    f"{self.source}: is not {encoding} text ({error.args[-1]}, in line {lines} or "
-                    "further down); name its encoding by the option encoding"
-                ) from None
-
-    def unpack(self) -> InputFile:
-        """Copy what is in a gzip file; others stay as they are."""
-        if not self.compressed:
-            return self
-        return self.at(unpack(self.source, self.path, "gzip"))
-
-    def at(self, copy: PrivateCopy) -> InputFile:
-        """Return the file where a copy of it is."""
-        return dataclasses.replace(self, path=copy.path, compressed=False, held=copy)
-
-    def error(self, fault: str) -> SourceError:
-        """Make an error that names the file."""
-        return SourceError(f"{self.source}: {fault}")

@@ -10,13 +10,12 @@ from __future__ import annotations
 import contextlib
 import csv
 import dataclasses
-import functools
 import re
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from itertools import islice, takewhile
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, NamedTuple
+from typing import IO, TYPE_CHECKING, Any
 
 from outlying.errors import SourceError
 from outlying.parsing.plain import ALL, PlainTally, decide
@@ -65,8 +64,125 @@ def read(file: InputFile) -> Table:
             return without_totals(dataclasses.replace(table, notes=(*table.notes, *below)))
 
 
+def stream(files: Files) -> CsvFeeder:
+    """Feed from files of delimited text."""
+    return CsvFeeder(files)
+
+
 class LineFaultError(SourceError):
     """The strict parser refuses a line."""
+
+
+class CsvFeeder(LocalFeeder):
+    """Files of delimited text that are one table."""
+
+    knows_types = False
+
+    def __init__(
+        self, files: Files, layout: Layout | None = None, *, in_order: bool = False
+    ) -> None:
+        """Feed from files, whose layout may be known; in memory, rows keep their order."""
+        super().__init__(files.source)
+        self.files = files
+        self._layout, self._in_order = layout, in_order
+        self._has_header = False
+        self._keys = type_keys([file.keys for file in files.files])
+
+    def _inspect(self) -> Shape:
+        """Find how lines are divided, what columns are called, and whether lines say so."""
+        import pyarrow as pa
+
+        first_file, others = self.files.files[0], self.files.files[1:]
+        layout = self._layout = self._layout or _layout_of(first_file)
+        for file in others:
+            if (other := _layout_of(file)) != layout:
+                raise SourceError(
+                    f"{self.source}: {first_file.source} begins with {layout}, {file.source} with "
+                    f"{other}; write all files alike"
+                )
+        first = _first_record(first_file, layout)
+        with self._plain_errors(layout), self._connection() as connection:
+            rows = _table_of_texts([first_file], layout, header=False)
+            some = connection.sql(f"FROM {rows} LIMIT {_ROWS_LOOKED_AT}").to_arrow_table().columns
+        self._has_header = _is_header(first, [texts.slice(1) for texts in some])
+        names = [f"column{place}" for place in range(layout.fields)]
+        if self._has_header:
+            names = _named(first)
+            for file in others:
+                if (found := _first_record(file, layout)) != first:
+                    raise SourceError(
+                        f"{self.source}: {file.source} has the columns {', '.join(found)}, but "
+                        f"{first_file.source} has {', '.join(first)}; write all files alike"
+                    )
+        if self._keys:
+            check_spelling(self.source, [*names, *self._keys])
+        unique_names(self.source, [*names, *self._keys])
+        self.commas = layout.delimiter == ";"
+        text = pa.large_string()
+        fields = [Field(name, f"c{place}", text, text) for place, name in enumerate(names)]
+        fields += [Field(key, "", v.type, v.type) for key, v in self._keys.items()]
+        notes = (*self.files.notes, *layout.notes, *(() if self._has_header else (NO_HEADER,)))
+        return Shape(tuple(fields), notes=notes)
+
+    def _connection(self) -> AbstractContextManager[DuckDBPyConnection]:
+        large: engine.Config = {"arrow_large_buffer_size": True}
+        return engine.connection(large) if self._in_order else engine.streaming_connection()
+
+    def _read(self, fields: Sequence[Field]) -> Generator[Batch, None, None]:
+        """Read texts; where folders give keys, file by file."""
+        import pyarrow as pa
+
+        layout = self._layout
+        assert layout is not None  # noqa: S101 - found by `_inspect`
+        columns = selected([field.sql for field in fields if field.sql])
+        files = self.files.unchanged_files()
+        with self._plain_errors(layout), self._connection() as connection:
+            for number, some in enumerate([[file] for file in files] if self._keys else [files]):
+                rows = _table_of_texts(some, layout, header=self._has_header)
+                relation = connection.sql(f"SELECT {columns} FROM {rows}")  # noqa: S608 (ours)
+                with engine.reader_of(relation) as reader:
+                    for batch in reader:
+                        texts = iter(batch.columns)
+                        arrays = [
+                            next(texts)
+                            if field.sql
+                            else pa.repeat(self._keys[field.name][number], batch.num_rows)
+                            for field in fields
+                        ]
+                        names = [field.name for field in fields]
+                        yield pa.RecordBatch.from_arrays(arrays, names) if fields else batch
+        self.files.unchanged_files()
+
+    @contextlib.contextmanager
+    def _plain_errors(self, layout: Layout) -> Iterator[None]:
+        """Say what is wrong with a line, in the words that hold for small files."""
+        import duckdb
+
+        try:
+            with engine.plain_errors(self.source):
+                try:
+                    yield
+                except (duckdb.Error, OSError) as error:
+                    if not engine.is_fault_of_text(error):
+                        raise
+                    if self._in_order:
+                        raise LineFaultError(f"{self.source}: {error}") from None
+                    raise self._fault(layout, error) from None
+        except SourceError as error:
+            if not isinstance(error, LineFaultError):
+                for file in self.files.files:  # a byte that is no text may be in any row
+                    file.check_text()
+            raise
+
+    def _fault(self, layout: Layout, error: Exception) -> SourceError:
+        for file in self.files.files:
+            file.check_text()
+            for _ in _records(file, layout):
+                pass
+        return SourceError(
+            f"{self.source}: cannot be read: {engine.reason(error)}; the lines may have different "
+            "ends, or a delimiter too many at their end"
+        )
 
 
 def _is_header(first: Sequence[str], body: Sequence[Any]) -> bool:
@@ -85,160 +201,6 @@ def _is_header(first: Sequence[str], body: Sequence[Any]) -> bool:
         if tally.known or alone.kinds:
             fits.add(bool(alone.kinds))
     return False in fits or True not in fits
-
-
-def stream(files: Files) -> CsvFeeder:
-    """Feed from files of delimited text."""
-    return CsvFeeder(files)
-
-
-class Contents(NamedTuple):
-    """What the files hold: how lines are divided, and what columns are called."""
-
-    layout: Layout
-    header: bool
-    names: tuple[str, ...]
-
-
-class CsvFeeder(LocalFeeder):
-    """Files of delimited text that are one table."""
-
-    knows_types = False
-
-    def __init__(
-        self, files: Files, layout: Layout | None = None, *, in_order: bool = False
-    ) -> None:
-        """Feed from files, whose layout may be known; in memory, rows keep their order."""
-        super().__init__(files.source)
-        self.files = files
-        self._given, self._in_order = layout, in_order
-
-    def _inspect(self) -> Shape:
-        import pyarrow as pa
-
-        contents, text = self._contents, pa.large_string()
-        self.commas = contents.layout.delimiter == ";"
-        fields = [Field(name, f"c{place}", text, text) for place, name in enumerate(contents.names)]
-        fields += [Field(key, key, values.type, values.type) for key, values in self._keys.items()]
-        header = [] if contents.header else [NO_HEADER]
-        notes = (*self.files.notes, *contents.layout.notes, *header)
-        return Shape(tuple(fields), (), notes)
-
-    def _connected(self) -> AbstractContextManager[DuckDBPyConnection]:
-        large: engine.Config = {"arrow_large_buffer_size": True}
-        return engine.connection(large) if self._in_order else engine.streaming_connection()
-
-    @functools.cached_property
-    def _keys(self) -> dict[str, Any]:
-        return type_keys([file.keys for file in self.files.files])
-
-    @functools.cached_property
-    def _contents(self) -> Contents:
-        """What the files hold, as far as their first rows tell."""
-        if not self._in_order:
-            for text in self.files.files:
-                text.check_compression()
-        layout = self._given or self._layout()
-        first = _first_record(self.files.files[0], layout)
-        with self._told(layout), self._connected() as connected:
-            rows = _table_of_texts(self.files.files[:1], layout, header=False)
-            some = connected.sql(f"FROM {rows} LIMIT {_ROWS_LOOKED_AT}").to_arrow_table().columns
-        header = _is_header(first, [text.slice(1) for text in some])
-        if header:
-            self._check_header(layout, first)
-        names = _named(first) if header else [f"column{place}" for place in range(layout.fields)]
-        if self.files.keys:
-            check_spelling(self.source, [*names, *self.files.keys])
-        unique_names(self.source, [*names, *self.files.keys])
-        return Contents(layout, header, tuple(names))
-
-    def _layout(self) -> Layout:
-        """Find what divides the fields, which must be the same in all files."""
-        layout = _layout_of(self.files.files[0])
-        for text in self.files.files[1:]:
-            other = _layout_of(text)
-            if other != layout:
-                raise SourceError(
-                    f"{self.source}: {self.files.files[0].source} begins with {layout}, "
-                    f"{text.source} with {other}; write all files alike"
-                )
-        return layout
-
-    def _check_header(self, layout: Layout, first: list[str]) -> None:
-        """Refuse files whose columns are not called as those of the first one."""
-        for text in self.files.files[1:]:
-            other = _first_record(text, layout)
-            if other != first:
-                raise SourceError(
-                    f"{self.source}: {text.source} has the columns {', '.join(other)}, but "
-                    f"{self.files.files[0].source} has {', '.join(first)}; write all files alike"
-                )
-
-    def _batches(
-        self, connected: DuckDBPyConnection, layout: Layout, header: bool, columns: Sequence[str]
-    ) -> Generator[tuple[int, Batch], None, None]:
-        """Read some fields as texts, with the number of the file where folders give keys."""
-        files = self.files.files
-        for number, some in enumerate([[file] for file in files] if self.files.keys else [files]):
-            rows = _table_of_texts(some, layout, header=header)
-            relation = connected.sql(f"SELECT {selected(columns)} FROM {rows}")  # noqa: S608
-            with engine.reader_of(relation) as reader:
-                for batch in reader:
-                    yield number, batch
-
-    def _read(self, fields: Sequence[Field]) -> Generator[Batch, None, None]:
-        import pyarrow as pa
-
-        contents = self._contents
-        own = [field for field in fields if field.name not in self._keys]
-        self.files.check_unchanged()
-        with self._told(contents.layout), self._connected() as connected:
-            wanted = [field.sql for field in own]
-            for number, batch in self._batches(connected, contents.layout, contents.header, wanted):
-                texts = dict(zip((field.name for field in own), batch.columns, strict=False))
-                arrays = [
-                    texts[f.name]
-                    if f.name in texts
-                    else pa.repeat(self._keys[f.name][number], batch.num_rows)
-                    for f in fields
-                ]
-                names = [field.name for field in fields]
-                yield pa.RecordBatch.from_arrays(arrays, names) if fields else batch
-        self.files.check_unchanged()
-
-    @contextlib.contextmanager
-    def _told(self, layout: Layout) -> Iterator[None]:
-        """Say what is wrong with a line, in the words that hold for small files."""
-        import duckdb
-
-        try:
-            with engine.plain_errors(self.source):
-                try:
-                    yield
-                except (duckdb.Error, OSError) as error:
-                    if not engine.is_fault_of_text(error):
-                        raise
-                    if self._in_order:
-                        raise LineFaultError(f"{self.source}: {error}") from None
-                    raise self._fault(layout, error) from None
-        except SourceError as error:
-            if not isinstance(error, LineFaultError):
-                for text in self.files.files:  # a byte that is no text may be in any row
-                    text.check_text()
-            raise
-
-    def _fault(self, layout: Layout, error: Exception) -> SourceError:
-        for text in self.files.files:
-            text.check_text()
-            for _ in _records(text, layout):
-                pass
-        return SourceError(
-            f"{self.source}: cannot be read: {engine.reason(error)}; the lines may have different "
-            "ends, or a delimiter too many at their end"
-        )
-
-    def _bytes(self, fields: Sequence[Field]) -> int:  # noqa: ARG002
-        return self.files.size
 
 
 # --- how lines are divided ----------------------------------------------------------------------
@@ -432,7 +394,7 @@ def _rewritten(
             f"cannot be written to {folder.parent}: {error.strerror}; repair the lines, or set "
             "TMPDIR to a folder with more room"
         ) from None
-    copy = dataclasses.replace(file, path=path, compressed=False)
+    copy = dataclasses.replace(file, path=path)
     return copy, dataclasses.replace(layout, line_end=r"\n", skipped_lines=0)
 
 
@@ -457,7 +419,7 @@ def _table_of_texts(files: Sequence[InputFile], layout: Layout, *, header: bool)
         "escape": literal('"'),
         "comment": literal(""),
         "skip": str(layout.skipped_lines),
-        "compression": literal("gzip" if files[0].compressed else "none"),
+        "compression": literal("none"),
         "hive_partitioning": "false",
         "null_padding": "false",
         "strict_mode": "true",

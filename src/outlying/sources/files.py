@@ -8,7 +8,6 @@ import difflib
 import glob
 import os
 import re
-import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -16,9 +15,9 @@ from urllib.parse import unquote
 
 from outlying.errors import ColumnError, SourceError
 from outlying.parsing.plain import type_texts
-from outlying.sources import copies, recognise, registry
+from outlying.sources import recognise, registry
 from outlying.sources.arrow_arrays import of_texts
-from outlying.sources.copies import InputFile, Keys, PrivateCopy
+from outlying.sources.copies import InputFile, Keys, NotUtf8Error, PrivateCopy
 from outlying.table.table import Table
 
 if TYPE_CHECKING:
@@ -34,57 +33,84 @@ _LAKES = {
     "_delta_log": "a Delta Lake table; name its own folder",
     ".hoodie": "a Hudi table; open it with an engine that knows Hudi",
 }
+_WEB_PAGE = re.compile(rb"\s*<(?:!doctype html|html)", re.IGNORECASE)
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
 class Files:
-    """All files of one table as they were when they were found; all of one kind."""
+    """All files of one table as they were when they were found; all of one format."""
 
-    source: str
-    files: tuple[InputFile, ...]
-    notes: tuple[str, ...] = ()
-    states: tuple[tuple[int, int], ...] = dataclasses.field(init=False)
+    def __init__(self, source: str, files: Sequence[InputFile], notes: Sequence[str] = ()) -> None:
+        """Remember the state of each file."""
+        self.source, self.files, self.notes = source, tuple(files), tuple(notes)
+        self.suffix = self.files[0].suffix
+        self.keys = tuple(key for key, _ in self.files[0].keys)
+        self._states = [file.state() for file in files]
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "states", tuple(file.state() for file in self.files))
-
-    @property
-    def suffix(self) -> str:
-        """How their names end, compression left out."""
-        return self.files[0].suffix
-
-    @property
-    def keys(self) -> tuple[str, ...]:
-        """The names that folders give to columns (key=value), from the outermost on."""
-        return tuple(key for key, _ in self.files[0].keys)
-
-    @property
-    def size(self) -> int:
-        """How many bytes they have."""
-        return sum(size for size, _ in self.states)
-
-    def check_unchanged(self) -> None:
-        """Refuse files that are gone or have been written to since they were found."""
-        for file, state in zip(self.files, self.states, strict=True):
+    def unchanged_files(self) -> tuple[InputFile, ...]:
+        """Return the files; refuse those that are gone or were written to since."""
+        for file, state in zip(self.files, self._states, strict=True):
             check_unchanged(self.source, file, state)
+        return self.files
 
 
-def check_unchanged(source: str, file: Any, state: object) -> None:
-    """Refuse a file, here or on another machine, that is gone or has been written to since."""
-    try:
-        how = "" if file.state() == state else "has changed since it was first looked at"
-    except OSError:
-        how = "was there a moment ago and is now gone"
-    if how:
+def read(data: Name, **given: Any) -> Table:
+    """Read a file by its suffix or by what it holds; `Table.source` is the path as it was given."""
+    source = recognise.name_of(data)
+    if recognise.is_address(data):
         raise SourceError(
-            f"{source}: {file.source} {how}; start again when nobody changes the files"
+            f"{source}: is an address, not a file; give the path, without {source.split('//')[0]}//"
         )
+    if re.search("[\ud800-\udfff]", source):  # how Python holds bytes that are no text
+        raise SourceError(f"{source!a}: the name is not valid UTF-8; rename the file")
+    file, form = identify(source, recognise.path_of(os.fsdecode(data)))
+    options = registry.taken(given, form.takes, source)
+    encoding = options.pop("encoding", None)
+    file = file.as_text(encoding) if form.is_text else file
+    reader = registry.module(form.read)
+    try:
+        table: Table = reader.read(file, **options)
+    except NotUtf8Error:
+        if encoding is not None:
+            raise
+        file = file.as_guessed()
+        table = reader.read(file, **options)
+    return dataclasses.replace(table, notes=(*file.notes, *table.notes))
 
 
-def type_keys(files: Sequence[Keys]) -> dict[str, pyarrow.Array]:
-    """Return the columns that folders give (key=value): an array of a value a file."""
-    columns = {key: of_texts([dict(keys)[key] for keys in files]) for key, _ in files[0]}
-    return type_texts(columns, ("integer", "date"))
+def stream(data: Name | Sequence[Name], **given: Any) -> Feeder:
+    """Feed from a file, a list of files, a folder or a pattern."""
+    if recognise.is_address(data):
+        raise SourceError(
+            f"{recognise.name_of(data)}: unknown kind of address; known: postgresql://, spark://, "
+            f"{', '.join(f'{name}://' for name in recognise.REMOTE)}; files are given by their "
+            "path, without file://"
+        )
+    if not isinstance(data, (str, os.PathLike)) and any(map(recognise.is_address, data)):
+        raise SourceError(
+            "the list holds addresses; name files of other machines by one pattern, such as "
+            "s3://bucket/folder/*.parquet"
+        )
+    if isinstance(data, (str, os.PathLike)) and not recognise.are_files(data):
+        source = recognise.name_of(data)
+        file, form = identify(source, recognise.path_of(os.fsdecode(data)))
+        if form.stream is None:
+            raise _unknown_kind(source, registry.STREAMED_SUFFIXES)
+        files, notes = [file], list[str]()
+    else:
+        source, files, notes = find(data)
+        form = registry.format_of(files[0].suffix)
+        if form.is_text:
+            files = [identify(file.source, file.path, file)[0] for file in files]
+    options = registry.taken(given, form.takes, source)
+    encoding = options.pop("encoding", None)
+    if form.is_text:
+        files = [file.as_text(encoding, is_whole=False) for file in files]
+    notes += dict.fromkeys(note for file in files for note in file.notes)
+    feeder: Feeder = registry.module(form.stream).stream(Files(source, files, notes), **options)
+    return feeder
+
+
+# --- one file ------------------------------------------------------------------------------------
 
 
 def check_readable(source: str, path: Path) -> None:
@@ -115,11 +141,55 @@ def _hint(path: Path) -> str:
     return "did you mean " + " or ".join(map(repr, near)) + "?" if near else "check the path"
 
 
+def check_unchanged(source: str, file: Any, state: object) -> None:
+    """Refuse a file, here or on another machine, that is gone or has been written to since."""
+    try:
+        how = "" if file.state() == state else "has changed since it was first looked at"
+    except OSError:
+        how = "was there a moment ago and is now gone"
+    if how:
+        raise SourceError(
+            f"{source}: {file.source} {how}; start again when nobody changes the files"
+        )
+
+
+def identify(
+    source: str, path: Path, file: InputFile | None = None
+) -> tuple[InputFile, registry.Format]:
+    """Return a file and its format, by its name and by what it holds; the latter is right.
+
+    What is compressed is unpacked into a private copy.
+    """
+    check_readable(source, path)
+    suffix = registry.suffix_of(path.name, registry.SUFFIXES) or ""
+    file = dataclasses.replace(file or InputFile(source, path, ""), suffix=suffix).unpacked()
+    head = file.head()
+    if _WEB_PAGE.match(head):
+        raise file.error("holds a web page, not a table; check the address, or log in first")
+    named = registry.format_of(file.suffix) if file.suffix else None
+    form = registry.format_by_content(head)
+    if named is not None and (form is None or form.is_text):
+        return file, named
+    if form is None:
+        raise _unknown_kind(source, registry.SUFFIXES)
+    if form is named:
+        return file, form
+    note = () if named is None else (f"holds {form.name}, whatever its name says",)
+    return dataclasses.replace(file, suffix=form.endings[0], notes=(*file.notes, *note)), form
+
+
+def _unknown_kind(name: str, known: Sequence[str]) -> SourceError:
+    return SourceError(f"{name}: unknown kind of file; known suffixes: {', '.join(known)}")
+
+
 # --- several files -------------------------------------------------------------------------------
 
 
-def find(data: Name | Sequence[Name]) -> Files:
-    """Find the files that a path, a pattern or a list of both names."""
+def find(data: Name | Sequence[Name]) -> tuple[str, list[InputFile], list[str]]:
+    """Find the files that a path, a pattern or a list of both names; and name them all.
+
+    Refused are files that are no table together; those that are empty are left out, with a note.
+    """
     given = [data] if isinstance(data, (str, os.PathLike)) else list(data)
     if not given:
         raise SourceError("the list of files is empty; name at least one file, folder or pattern")
@@ -134,7 +204,26 @@ def find(data: Name | Sequence[Name]) -> Files:
                 f"{source}: no permission to read {error.filename}; check the rights of the files "
                 "and of the folders that they are in"
             ) from None
-    return _checked(source, [found[path] for path in sorted(found)])
+    files = [found[path] for path in sorted(found)]
+    kinds = {registry.format_of(file.suffix).name: file for file in files}
+    if len(kinds) > 1:
+        names = " and ".join(file.source for file in list(kinds.values())[:2])
+        raise SourceError(
+            f"{source}: holds files of several kinds ({names}); name those of one kind with a "
+            f"pattern, for example *{files[0].suffix}"
+        )
+    may_be_empty = registry.format_of(files[0].suffix).may_be_empty
+    full = [file for file in files if file.size or not may_be_empty] or files
+    keys = [key for key, _ in full[0].keys]
+    for file in full:
+        check_readable(file.source, file.path)
+        if [key for key, _ in file.keys] != keys:
+            raise SourceError(
+                f"{source}: the folders of {full[0].source} and {file.source} do not give the same "
+                "keys (key=value); every file of a partitioned table needs the same"
+            )
+    empty = len(files) - len(full)
+    return source, full, [f"{empty} empty file{'s' if empty > 1 else ''} left out"] if empty else []
 
 
 def files_read(name: str) -> Iterator[Path | int]:
@@ -204,14 +293,14 @@ def _in_folder(source: str, folder: Path, root: Path) -> list[InputFile]:
 
 def _tables_in(folder: Path) -> Iterator[Path]:
     """Return all tables below a folder but those that engines keep for themselves (_x, .x)."""
-    for place, folders, names in os.walk(folder, onerror=_refuse):
+
+    def refuse(error: OSError) -> None:
+        raise error
+
+    for place, folders, names in os.walk(folder, onerror=refuse):
         folders[:] = [name for name in folders if not is_hidden(name)]
         paths = (Path(place, name) for name in names if not is_hidden(name))
         yield from filter(_suffix, paths)
-
-
-def _refuse(error: OSError) -> None:
-    raise error
 
 
 def is_hidden(name: str) -> bool:
@@ -227,11 +316,10 @@ def _file(path: Path, root: Path | None = None, source: str = "") -> InputFile:
     """Describe a file by its name, with the keys that folders below a root give it."""
     suffix = _suffix(path)
     if suffix is None:
-        raise unknown_kind(source or str(path))
+        raise _unknown_kind(source or str(path), registry.STREAMED_SUFFIXES)
     pairs = [] if root is None else keys_in(path.relative_to(root).parts[:-1])
     keys = tuple((unquote(key), None if v == _HIVE_NULL else unquote(v)) for key, v in pairs)
-    is_packed = suffix.endswith(".gz")
-    return InputFile(source or str(path), path, suffix.removesuffix(".gz"), is_packed, keys=keys)
+    return InputFile(source or str(path), path, suffix, keys=keys)
 
 
 def keys_in(folders: Iterable[str]) -> list[tuple[str, str]]:
@@ -240,37 +328,13 @@ def keys_in(folders: Iterable[str]) -> list[tuple[str, str]]:
     return [(match[1], match[2]) for match in matches if match is not None]
 
 
-def unknown_kind(name: str) -> SourceError:
-    """Make the error of a file that cannot be streamed."""
-    known = ", ".join(registry.STREAMED_SUFFIXES)
-    return SourceError(f"{name}: unknown kind of file; known suffixes: {known}")
+def type_keys(files: Sequence[Keys]) -> dict[str, pyarrow.Array]:
+    """Return the columns that folders give (key=value): an array of a value a file."""
+    columns = {key: of_texts([dict(keys)[key] for keys in files]) for key, _ in files[0]}
+    return type_texts(columns, ("integer", "date"))
 
 
-def _checked(source: str, files: list[InputFile]) -> Files:
-    """Refuse files that are no table together; those that are empty are left out, and named."""
-    kinds = {(file.suffix, file.compressed): file for file in files}
-    if len(kinds) > 1:
-        names = " and ".join(file.source for file in list(kinds.values())[:2])
-        raise SourceError(
-            f"{source}: holds files of several kinds ({names}); name those of one kind with a "
-            f"pattern, for example *{_suffix(files[0].path)}"
-        )
-    may_be_empty = registry.format_of(files[0].suffix).may_be_empty
-    full = [file for file in files if file.size or not may_be_empty] or files
-    keys = [key for key, _ in full[0].keys]
-    for file in full:
-        check_readable(file.source, file.path)
-        if [key for key, _ in file.keys] != keys:
-            raise SourceError(
-                f"{source}: the folders of {full[0].source} and {file.source} do not give the same "
-                "keys (key=value); every file of a partitioned table needs the same"
-            )
-    empty = len(files) - len(full)
-    note = f"{empty} empty file{'s' if empty > 1 else ''} left out"
-    return Files(source, tuple(full), (note,) if empty else ())
-
-
-def check_spelling(source: str, names: Sequence[str]) -> None:
+def check_spelling(source: str, names: Iterable[str]) -> None:
     """Refuse names that differ only in case: in several files, hardly two columns are meant."""
     seen: dict[str, str] = {}
     for name in names:
@@ -280,141 +344,3 @@ def check_spelling(source: str, names: Sequence[str]) -> None:
                 f"{source}: columns {other!r} and {name!r} differ only in case, which cannot "
                 "be told apart across several files; rename one of them"
             )
-
-
-_WEB_PAGE = re.compile(rb"\s*<(?:!doctype html|html)", re.IGNORECASE)
-
-
-def read(data: Name, **given: Any) -> Table:
-    """Read a file by its suffix or by what it holds; `Table.source` is the path as it was given."""
-    source = recognise.name_of(data)
-    if recognise.is_address(data):
-        raise SourceError(
-            f"{source}: is an address, not a file; give the path, without {source.split('//')[0]}//"
-        )
-    if re.search("[\ud800-\udfff]", source):  # how Python holds bytes that are no text
-        raise SourceError(f"{source!a}: the name is not valid UTF-8; rename the file")
-    file, form = identify(source, recognise.path_of(os.fsdecode(data)))
-    options = registry.taken(given, form.takes, source)
-    encoding = options.pop("encoding", None)
-    file.check_compression()
-    file = _as_text(file, encoding) if form.is_text else file
-    reader = registry.module(form.read)
-    try:
-        table: Table = reader.read(file, **options)
-    except copies.NotUtf8Error:
-        if encoding is not None:
-            raise
-        file = file.as_utf8(file.guessed_encoding(), is_guessed=True)
-        table = reader.read(file, **options)
-    return dataclasses.replace(table, notes=(*file.notes, *table.notes))
-
-
-def stream(data: Name | Sequence[Name], **given: Any) -> Feeder:
-    """Feed from a file, a list of files, a folder or a pattern."""
-    if recognise.is_address(data):
-        raise SourceError(
-            f"{recognise.name_of(data)}: unknown kind of address; known: postgresql://, spark://, "
-            f"{', '.join(f'{name}://' for name in recognise.REMOTE)}; files are given by their "
-            "path, without file://"
-        )
-    if not isinstance(data, (str, os.PathLike)) and any(map(recognise.is_address, data)):
-        raise SourceError(
-            "the list holds addresses; name files of other machines by one pattern, such as "
-            "s3://bucket/folder/*.parquet"
-        )
-    encoding = given.get("encoding")
-    if isinstance(data, (str, os.PathLike)) and not recognise.are_files(data):
-        file, form = identify(recognise.name_of(data), recognise.path_of(os.fsdecode(data)))
-        if form.stream is None:
-            raise unknown_kind(file.source)
-        file = _as_text(file, encoding, is_whole=False) if form.is_text else file
-        files = Files(file.source, (file,), file.notes)
-    else:
-        files = find(data)
-        form = registry.format_of(files.suffix)
-        files = _all_as_text(files, encoding) if form.is_text else files
-    options = registry.taken(given, form.takes, files.source)
-    options.pop("encoding", None)
-    feeder: Feeder = registry.module(form.stream).stream(files, **options)
-    return feeder
-
-
-def identify(source: str, path: Path) -> tuple[InputFile, registry.Format]:
-    """Return a file and its format, by its name and by what it holds; the latter is right.
-
-    What is compressed is unpacked into a private copy, unless it is text in a gzip file, which
-    readers open as it is.
-    """
-    check_readable(source, path)
-    suffix = registry.suffix_of(path.name, registry.SUFFIXES) or ""
-    file = InputFile(source, path, suffix)
-    kind = copies.compression_of(head := file.head())
-    promised = copies.promised_compression(path.name)
-    if kind is None:
-        if promised is not None and suffix:
-            raise copies.incomplete(source, promised)
-        return _recognised(file, head)
-    file = dataclasses.replace(file, suffix=suffix.removesuffix(copies.ENDINGS[kind]))
-    if kind == "gzip":
-        packed = dataclasses.replace(file, compressed=True)
-        try:
-            head = packed.head()
-        except (EOFError, OSError, zlib.error):
-            raise copies.incomplete(source, "gzip") from None
-        packed, form = _recognised(packed, head)
-        if form.is_text:
-            return packed, form
-    file = file.at(copies.unpack(source, path, kind))
-    return _recognised(file, file.head())
-
-
-def _recognised(file: InputFile, head: bytes) -> tuple[InputFile, registry.Format]:
-    """Find the format; bytes that only one format begins with count more than a name."""
-    if _WEB_PAGE.match(head):
-        raise file.error("holds a web page, not a table; check the address, or log in first")
-    named = registry.format_of(file.suffix) if file.suffix else None
-    form = registry.format_by_content(head)
-    if named is not None and (form is None or form.is_text):
-        return file, named
-    if form is None:
-        known = ", ".join(registry.SUFFIXES)
-        raise file.error(f"unknown kind of file; known suffixes: {known}")
-    if form is named:
-        return file, form
-    note = () if named is None else (f"holds {form.name}, whatever its name says",)
-    return dataclasses.replace(file, suffix=form.endings[0], notes=(*file.notes, *note)), form
-
-
-def _as_text(file: InputFile, encoding: str | None, *, is_whole: bool = True) -> InputFile:
-    """Return a file whose text is UTF-8, as far as its first bytes tell.
-
-    Where not the whole of it can be tried later (`is_whole`), a first look has to be enough.
-    """
-    head = file.head()
-    is_marked_twice = copies.is_marked_twice(head)
-    if encoding is not None:
-        name = copies.checked_encoding(encoding)
-        is_same = name in ("utf-8", "utf-8-sig") and not is_marked_twice
-        return file if is_same else file.as_utf8(name, is_guessed=False)
-    wide = "utf-8" if is_marked_twice else copies.wide_encoding(head)
-    if wide is None and not is_whole and not copies.is_utf8(head):
-        wide = file.guessed_encoding()
-    return file if wide is None else file.as_utf8(wide, is_guessed=True)
-
-
-def _all_as_text(files: Files, encoding: str | None) -> Files:
-    """Return these files as text that engines read, copied where they are not.
-
-    If one has to be copied, all are unpacked, as files of one table are opened in one way.
-    """
-    found = [_as_text(identify(f.source, f.path)[0], encoding, is_whole=False) for f in files.files]
-    notes = dict.fromkeys((*files.notes, *(note for file in found for note in file.notes)))
-    if all(file.held is None for file in found):
-        return dataclasses.replace(files, notes=tuple(notes))
-    if files.keys:
-        raise SourceError(
-            f"{files.source}: files in folders that give keys (key=value) are read where they "
-            "are; write them as UTF-8 text, plain or compressed by gzip"
-        )
-    return Files(files.source, tuple(file.unpack() for file in found), tuple(notes))

@@ -34,10 +34,8 @@ def read(file: InputFile) -> Table:
 
 
 def _text(file: InputFile) -> str:
-    with file.open_bytes() as stream:
-        content = stream.read()
     try:
-        return content.decode("utf-8-sig")
+        return file.path.read_text("utf-8-sig")
     except UnicodeDecodeError:
         file.check_text()
         raise

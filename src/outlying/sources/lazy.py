@@ -75,22 +75,17 @@ def stream(data: Any, snapshot: object = None, **options: Any) -> LocalFeeder:
 
 def snapshot_of(given: object) -> int | dt.datetime | None:
     """Read the option: a whole number, or a moment, which is in UTC unless it says otherwise."""
-    if given is None or (isinstance(given, int) and not isinstance(given, bool) and given >= 0):
-        return given
+    known = given
     if isinstance(given, str) and given.isascii() and given.isdigit() and len(given) < 20:
-        return int(given)
-    if isinstance(given, str):
-        try:
-            given = dt.datetime.fromisoformat(given)
-        except ValueError:
-            raise _unknown(given) from None
-    if not isinstance(given, dt.datetime):
-        raise _unknown(given)
-    return given if given.tzinfo is not None else given.replace(tzinfo=dt.UTC)
-
-
-def _unknown(given: object) -> OptionError:
-    return OptionError(
+        known = int(given)
+    elif isinstance(given, str):
+        with contextlib.suppress(ValueError):
+            known = dt.datetime.fromisoformat(given)
+    if isinstance(known, dt.datetime):
+        return known if known.tzinfo is not None else known.replace(tzinfo=dt.UTC)
+    if known is None or (isinstance(known, int) and not isinstance(known, bool) and known >= 0):
+        return known
+    raise OptionError(
         f"snapshot is {shown(given)}; allowed: the number of a version, or a moment such as "
         "'2024-05-31T12:00:00Z'"
     )
@@ -114,7 +109,16 @@ def _of_delta(data: Any, wanted: int | dt.datetime | None) -> BatchFeeder:
         if wanted is not None:
             options = getattr(table, "_storage_options", None)
             table = type(table)(table.table_uri, storage_options=options)
-            _go_to(source, table, wanted)
+            last, is_there = table.version(), False
+            with contextlib.suppress(Exception):
+                table.load_as_version(wanted)
+                # before the first state, deltalake takes the first
+                written = float(table.history(1)[0].get("timestamp", 0)) / 1000
+                is_there = isinstance(wanted, int) or written <= wanted.timestamp()
+            if not is_there:
+                raise SourceError(
+                    f"{source}: there is no snapshot {wanted}; the last version is {last}"
+                )
         dataset = table.to_pyarrow_dataset()
 
     def batches(names: Sequence[str]) -> Iterable[Batch]:
@@ -136,20 +140,6 @@ def open_delta(data: str | os.PathLike[str]) -> DeltaTable:
     name = os.fsdecode(data)
     with translate_errors(name_of(data), explain=_explain_delta):
         return DeltaTable(name if is_address(name) else str(path_of(name).absolute()))
-
-
-def _go_to(source: str, table: Any, wanted: int | dt.datetime) -> None:
-    last, is_there = table.version(), False
-    with contextlib.suppress(Exception):
-        table.load_as_version(wanted)
-        is_there = isinstance(wanted, int) or _written(table) <= wanted.timestamp()
-    if not is_there:
-        raise SourceError(f"{source}: there is no snapshot {wanted}; the last version is {last}")
-
-
-def _written(table: Any) -> float:
-    """Return when the state of a table was written: before the first, deltalake takes the first."""
-    return float(table.history(1)[0].get("timestamp", 0)) / 1000
 
 
 # --- Iceberg -------------------------------------------------------------------------------------
@@ -222,8 +212,13 @@ def _check_inside(source: str, folder: Path, table: Any, number: int) -> None:
 
 def _metadata_of(source: str, data: str | os.PathLike[str]) -> str:
     """Return the description of a table's last state."""
+
+    def number(path: Path) -> int:
+        found = re.match(r"v?(\d{1,18})", path.name)
+        return int(found[1]) if found else -1
+
     known = (path_of(os.fsdecode(data)) / "metadata").glob("*.metadata.json")
-    last = max(known, key=lambda path: (_number_of(path), path.name), default=None)
+    last = max(known, key=lambda path: (number(path), path.name), default=None)
     if last is None:
         raise SourceError(f"{source}: holds no metadata of an Iceberg table")
     return last.absolute().as_uri()
@@ -231,7 +226,6 @@ def _metadata_of(source: str, data: str | os.PathLike[str]) -> str:
 
 def _snapshot_in(source: str, table: Any, wanted: int | dt.datetime | None) -> int:
     """Return the number of the snapshot that is meant; it stays that one."""
-    known = [snapshot.snapshot_id for snapshot in table.snapshots()]
     if wanted is None:
         found = table.current_snapshot()
     elif isinstance(wanted, dt.datetime):
@@ -239,6 +233,7 @@ def _snapshot_in(source: str, table: Any, wanted: int | dt.datetime | None) -> i
     else:
         found = table.snapshot_by_id(wanted)
     if found is None:
+        known = [snapshot.snapshot_id for snapshot in table.snapshots()]
         last = ", ".join(map(str, known[-3:])) or "none"
         asked = "" if wanted is None else f" {wanted}"
         raise SourceError(f"{source}: there is no snapshot{asked}; the last ones are: {last}")
@@ -246,14 +241,7 @@ def _snapshot_in(source: str, table: Any, wanted: int | dt.datetime | None) -> i
     return number
 
 
-def _number_of(path: Path) -> int:
-    found = re.match(r"v?(\d{1,18})", path.name)
-    return int(found[1]) if found else -1
-
-
 # --- queries of polars and Ibis ------------------------------------------------------------------
-
-_OLDEST = (1, 38)
 
 
 class LazyFeeder(LocalFeeder):
@@ -263,7 +251,6 @@ class LazyFeeder(LocalFeeder):
 
     def __init__(self, frame: polars.LazyFrame) -> None:
         super().__init__("polars LazyFrame")
-        _check_version()
         self._frame = frame
 
     def _inspect(self) -> Shape:
@@ -323,18 +310,6 @@ def _to_arrow(frame: polars.DataFrame) -> pyarrow.Table:
     import polars
 
     return frame.to_arrow(compat_level=polars.CompatLevel.oldest())
-
-
-def _check_version() -> None:
-    """Refuse older versions, whose batches just end where the query fails."""
-    import polars
-
-    version = tuple(int(part) for part in polars.__version__.split(".")[:2])
-    if version < _OLDEST:
-        raise SourceError(
-            f"polars {polars.__version__} cannot read a LazyFrame in batches; install polars "
-            f"{_OLDEST[0]}.{_OLDEST[1]} or later, or collect the frame first"
-        )
 
 
 def _of_ibis(table: IbisTable) -> LocalFeeder:

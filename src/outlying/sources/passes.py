@@ -52,14 +52,6 @@ class Pass(Protocol[State]):
         """Put the states of two parts of the table together; neither must be used again."""
 
 
-@dataclasses.dataclass(slots=True)
-class Traffic:
-    """What the passes have moved so far, as far as the engine tells; None: it does not."""
-
-    scans: int = 0
-    bytes_read: int | None = None
-
-
 Batches: TypeAlias = Callable[[Sequence[str]], Iterable[Batch]]
 
 BATCH_ROWS = 131_072
@@ -138,12 +130,6 @@ class Field:
     reads: PlainType | None = None
     """How texts are typed that come without a type."""
 
-    def finished(self, array: pyarrow.Array) -> pyarrow.Array:
-        """Return a column of a batch with the type that was promised."""
-        if self.reads is not None:
-            return self.reads.read(array)
-        return as_type(array, self.type)
-
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Shape:
@@ -167,7 +153,8 @@ class Feeder(abc.ABC):
     def __init__(self, source: str) -> None:
         """Feed from what results call `source`."""
         self.source = source
-        self.traffic = Traffic()
+        self.scans = 0
+        """How often passes have read the rows."""
 
     @abc.abstractmethod
     def _inspect(self) -> Shape:
@@ -182,10 +169,6 @@ class Feeder(abc.ABC):
         workers: int | None = None,
     ) -> State:
         """Run a pass over all rows of columns, typed or as they come."""
-
-    def _bytes(self, fields: Sequence[Field]) -> int | None:  # noqa: ARG002
-        """Say how many bytes a scan of these fields reads; None: nobody knows."""
-        return None
 
     @functools.cached_property
     def raw_shape(self) -> Shape:
@@ -215,10 +198,14 @@ class Feeder(abc.ABC):
     def _typed(self, shape: Shape, texts: Sequence[Field], kinds: Sequence[str]) -> Shape:
         """Return the shape with types for some columns of texts, found by one scan."""
         tallies = self._scan(TallyPass(), texts) or [PlainTally() for _ in texts]
-        names = [field.name for field in texts]
-        found = dict(zip(names, decide(tallies, kinds, commas=self.commas), strict=True))
-        fields = tuple(_typed(field, found.get(field.name, TEXT)) for field in shape.fields)
-        notes = (*shape.notes, *notes_of(names, list(found.values())))
+        found = decide(tallies, kinds, commas=self.commas)
+        typed = {
+            field.name: dataclasses.replace(field, type=kind.arrow, reads=kind)
+            for field, kind in zip(texts, found, strict=True)
+            if kind.kind != TEXT.kind
+        }
+        fields = tuple(typed.get(field.name, field) for field in shape.fields)
+        notes = (*shape.notes, *notes_of([field.name for field in texts], found))
         return Shape(fields, shape.skipped, notes)
 
     @property
@@ -256,27 +243,28 @@ class Feeder(abc.ABC):
         for name in columns:
             if name not in known:
                 raise ColumnError(f"{self.source}: {unknown_name('column', name, known)}")
-        return self.fold_fields(work, [known[name] for name in columns], progress, workers)
+        self.scans += 1
+        return self._scan(work, [known[name] for name in columns], progress, workers)
 
-    def fold_fields(
-        self,
-        work: Pass[State],
-        fields: Sequence[Field],
-        progress: Progress | None = None,
-        workers: int | None = None,
-    ) -> State:
-        """Run a pass over all rows of columns, typed or as they come; it is counted."""
-        self.traffic.scans += 1
-        moved = self._bytes(fields)
-        if moved is not None:
-            self.traffic.bytes_read = (self.traffic.bytes_read or 0) + moved
-        return self._scan(work, fields, progress, workers)
+    def collect(self, most_rows: float = math.inf, progress: Progress | None = None) -> list[Batch]:
+        """Return all batches as they come, in their order; by one scan."""
+        self.scans += 1
+        work = _Collect(self.source, most_rows)
+        return self._scan(work, self.raw_shape.fields, progress, 1)
 
 
 class LocalFeeder(Feeder):
     """A table that one machine reads; its kinds say what it looks like and where batches are."""
 
     _rows = 0  # found by the last scan
+
+    @abc.abstractmethod
+    def _read(self, fields: Sequence[Field]) -> Generator[Batch, None, None]:
+        """Read batches with these fields in this order, their names left to the caller."""
+
+    def _total(self) -> int:
+        """Say how many rows there are; 0: nobody knows before the first scan."""
+        return self._rows
 
     def _scan(
         self,
@@ -288,34 +276,24 @@ class LocalFeeder(Feeder):
         with contextlib.closing(self._counted(fields)) as batches:
             return fold(batches, work, workers, progress, self._total())
 
-    @abc.abstractmethod
-    def _read(self, fields: Sequence[Field]) -> Generator[Batch, None, None]:
-        """Read batches with these fields in this order, their names left to the caller."""
-
-    def _total(self) -> int:
-        """Say how many rows there are; 0: nobody knows before the first scan."""
-        return self._rows
-
     def _counted(self, fields: Sequence[Field]) -> Generator[Batch, None, None]:
+        """Read batches as the schema promises; what comes must be what was seen."""
+        import pyarrow as pa
+
         rows = 0
         with contextlib.closing(self._read(fields)) as batches:
             for batch in batches:
                 rows += batch.num_rows
-                yield self._promised(batch, fields)
+                arrays = []
+                for field, array in zip(fields, batch.columns, strict=bool(fields)):
+                    if array.type != field.comes and not pa.types.is_dictionary(array.type):
+                        how = f"column {field.name!r} is now of type {array.type}"
+                        raise changed(self.source, how)
+                    reads = field.reads
+                    arrays.append(reads.read(array) if reads else as_type(array, field.type))
+                names = [field.name for field in fields]
+                yield pa.RecordBatch.from_arrays(arrays, names) if fields else batch.select([])
         self._rows = rows
-
-    def _promised(self, batch: Batch, fields: Sequence[Field]) -> Batch:
-        """Return a batch as the schema promises; what comes must be what was seen."""
-        import pyarrow
-
-        for field, array in zip(fields, batch.columns, strict=False):
-            is_coded = pyarrow.types.is_dictionary(array.type)
-            if array.type != field.comes and not is_coded:
-                raise changed(self.source, f"column {field.name!r} is now of type {array.type}")
-        if not fields:
-            return batch.select([])
-        arrays = [f.finished(a) for f, a in zip(fields, batch.columns, strict=True)]
-        return pyarrow.RecordBatch.from_arrays(arrays, names=[field.name for field in fields])
 
 
 def check_batch(source: str, batch: Batch, names: Sequence[str], first_row: int) -> None:
@@ -330,7 +308,15 @@ def check_batch(source: str, batch: Batch, names: Sequence[str], first_row: int)
     except pyarrow.ArrowInvalid:
         for name, column in zip(names, batch.columns, strict=True):
             for row, text in enumerate(_bytes_of(column), start=first_row):
-                _check_utf8(source, name, row, text)
+                try:
+                    (text or b"").decode()
+                except UnicodeDecodeError as error:
+                    raise SourceError(
+                        f"{source}: column {name!r} holds text that is not UTF-8 in ",
+                        RowAt(row),
+                        f" (byte 0x{error.object[error.start]:02x}); write it as UTF-8 there, or "
+                        "leave the column out",
+                    ) from None
         raise
 
 
@@ -353,18 +339,6 @@ def _bytes_of(column: pyarrow.Array) -> list[bytes | None]:
         texts = pyarrow.DictionaryArray.from_arrays(column.indices, texts).dictionary_decode()
     found: list[bytes | None] = texts.to_pylist()
     return found
-
-
-def _check_utf8(source: str, name: str, row: int, text: bytes | None) -> None:
-    try:
-        (text or b"").decode()
-    except UnicodeDecodeError as error:
-        raise SourceError(
-            f"{source}: column {name!r} holds text that is not UTF-8 in ",
-            RowAt(row),
-            f" (byte 0x{error.object[error.start]:02x}); write it as UTF-8 there, or leave the "
-            "column out",
-        ) from None
 
 
 def shape_of(
@@ -447,24 +421,24 @@ class _Collect:
         return [*state, *other]
 
 
-def _typed(field: Field, kind: PlainType) -> Field:
-    is_text = kind.kind == TEXT.kind
-    return field if is_text else dataclasses.replace(field, type=kind.arrow, reads=kind)
-
-
 def collected(
     feeder: Feeder, most_rows: float = math.inf, progress: Progress | None = None
 ) -> Table:
     """Read all rows of a stream into memory, in the order they come, by one scan."""
+    import pyarrow as pa
+
     shape, knows_types = feeder.raw_shape, feeder.has_types
-    work = _Collect(feeder.source, most_rows)
-    batches = feeder.fold_fields(work, shape.fields, progress, 1)
+    batches = feeder.collect(most_rows, progress)
     parts = [[batch.column(place) for batch in batches] for place in range(len(shape.fields))]
     del batches
-    columns: dict[str, Made | str] = {
-        field.name: Made(chunked(parts.pop(0), field.comes, is_untyped=not knows_types))
-        for field in shape.fields
-    }
+    columns: dict[str, Made | str] = {}
+    for field in shape.fields:
+        arrays = parts.pop(0)
+        # texts may come as dictionaries, or not; those of which nothing is known are written out
+        if len({array.type for array in arrays}) > 1 or not knows_types:
+            arrays = [array.cast(field.comes) for array in arrays]
+        kind = arrays[0].type if arrays else field.comes
+        columns[field.name] = Made(pa.chunked_array(arrays, kind))
     return table_of(
         feeder.source,
         columns,
@@ -474,19 +448,6 @@ def collected(
         knows_types=knows_types,
         commas=feeder.commas,
     )
-
-
-def chunked(arrays: list[Any], kind: pyarrow.DataType, *, is_untyped: bool = False) -> Any:
-    """Put the arrays of a column together; texts may come as dictionaries, or not.
-
-    Those of which nothing is known are written out, as they may be anything.
-    """
-    import pyarrow as pa
-
-    kinds = {array.type for array in arrays}
-    if len(kinds) > 1 or is_untyped:
-        arrays = [array.cast(kind) for array in arrays]
-    return pa.chunked_array(arrays, arrays[0].type if arrays else kind)
 
 
 def changed(source: str, how: str) -> SourceError:

@@ -87,7 +87,7 @@ def is_connection(data: object) -> bool:
 
 def is_feeder(data: object) -> bool:
     """Return whether something feeds batches to passes already."""
-    return all(hasattr(data, name) for name in ("fold", "schema", "traffic"))
+    return all(hasattr(data, name) for name in ("fold", "schema", "scans"))
 
 
 def begins_with(magic: bytes, offset: int = 0) -> Test:

@@ -16,7 +16,6 @@ import os
 import re
 import weakref
 from collections.abc import Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
 from outlying.checks import check_choice, check_names
@@ -74,7 +73,7 @@ JSON = Format("JSON", (".json", ".jsonl", ".ndjson"), "json", takes=("encoding",
 FORMATS = (
     CSV,
     JSON,
-    Format("Parquet", (".parquet",), "parquet", "parquet", (b"PAR1",)),
+    Format("Parquet", (".parquet",), "arrow_files", "arrow_files", (b"PAR1",)),
     Format(
         "Arrow",
         (".feather", ".arrow", ".arrows", ".ipc"),
@@ -138,7 +137,7 @@ SOURCES = (
     _streamed(recognise.is_a("ibis", "Table"), "lazy"),
     _database(recognise.has_scheme("postgresql", "postgres"), "databases"),
     SPARK,
-    Source(recognise.has_scheme(*recognise.REMOTE), read="parquet", stream="parquet"),
+    Source(recognise.has_scheme(*recognise.REMOTE), read="arrow_files", stream="arrow_files"),
     Source(recognise.is_address, stream="files"),  # which says which addresses are known
     _database(recognise.begins_with(b"SQLite format 3\0"), "databases"),
     _database(recognise.begins_with(b"DUCK", offset=8), "duckdb", "allow_external"),
@@ -181,7 +180,8 @@ def scan(data: Any, *, table: str | None = None, query: str | None = None, **giv
     allow_external, as for `explain`. The result can be given to `explain` in place of data.
     """
     for option, text in (("table", table), ("query", query)):
-        if text is not None and not (isinstance(text, str) and is_text(text)):
+        # Python's texts also hold halves of characters, no engine's do
+        if text is not None and not (isinstance(text, str) and _is_whole(text)):
             raise OptionError(f"{option} is {shown(text)}; allowed: a text")
     if table is not None and query is not None:
         raise OptionError("table= and query= are both given; one of them says what to read")
@@ -309,17 +309,14 @@ def module(name: str | None) -> Any:
     return importlib.import_module(f"outlying.sources.{name}")
 
 
-def is_text(given: str) -> bool:
-    """Return whether a text is whole: Python also holds halves of characters, no engine does."""
-    with contextlib.suppress(UnicodeEncodeError):
-        return bool(given.encode() or True)
-    return False
-
-
 def _sources_of(data: Any) -> Iterator[Source]:
     if isinstance(data, str) and not data:
         raise SourceError("the name of the file is empty; give a path, or . for this folder")
     return (source for source in SOURCES if source.recognises(data))
+
+
+def _is_whole(text: str) -> bool:
+    return not any("\ud800" <= letter <= "\udfff" for letter in text)
 
 
 def _is_streamed(data: Any) -> bool:
@@ -331,17 +328,14 @@ def _is_streamed(data: Any) -> bool:
         return bool(module(source.stream).is_large(data))
     path = recognise.path_of(os.fsdecode(data))
     with contextlib.suppress(OSError, ValueError):  # for the reader, which says what is wrong
-        return path.stat().st_size > LARGE and _can_be_streamed(path)
+        if path.stat().st_size > LARGE:
+            suffix = suffix_of(path.name, SUFFIXES)
+            if suffix is not None:
+                return suffix in STREAMED_SUFFIXES
+            with path.open("rb") as stream:
+                form = format_by_content(stream.read(1 << 16))
+            return form is None or form.stream is not None  # nobody knows: it may be compressed
     return False
-
-
-def _can_be_streamed(path: Path) -> bool:
-    suffix = suffix_of(path.name, SUFFIXES)
-    if suffix is not None:
-        return suffix in STREAMED_SUFFIXES
-    with path.open("rb") as stream:
-        form = format_by_content(stream.read(1 << 16))
-    return form is None or form.stream is not None  # nobody knows: it may be compressed
 
 
 def _no_database(data: Any) -> OutlyingError:

@@ -5,6 +5,7 @@ Whatever ends the waiting for a job ends the job, too.
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import os
 import re
@@ -188,7 +189,11 @@ def session_of(master: str) -> Any:
     builder = builder.master(master).appName("outlying")
     for key, value in _SETTINGS.items():
         builder = builder.config(key, value)
-    with _same_python(master), without_warnings():
+    with without_warnings(), contextlib.ExitStack() as stack:
+        if master.startswith("local") and "PYSPARK_PYTHON" not in os.environ:
+            # run tasks in the Python that runs now, unless the user chose another
+            os.environ["PYSPARK_PYTHON"] = sys.executable
+            stack.callback(os.environ.pop, "PYSPARK_PYTHON")
         return builder.getOrCreate()
 
 
@@ -231,19 +236,6 @@ def _require_java() -> None:
 
 
 @contextmanager
-def _same_python(master: str) -> Iterator[None]:
-    """On this machine, run tasks in the Python that runs now, unless the user chose another."""
-    if not master.startswith("local") or "PYSPARK_PYTHON" in os.environ:
-        yield
-        return
-    os.environ["PYSPARK_PYTHON"] = sys.executable
-    try:
-        yield
-    finally:
-        del os.environ["PYSPARK_PYTHON"]
-
-
-@contextmanager
 def without_warnings() -> Iterator[None]:
     """Keep what PySpark says of versions of pandas and distutils from the user: it is not used."""
     with warnings.catch_warnings():
@@ -263,7 +255,15 @@ def run(action: Callable[[], Result], session: Any, progress: Progress | None = 
     """Run an action that waits for a job; whatever ends the waiting ends the job."""
     job = _ConnectJob(session) if is_remote(session) else _ClassicJob(session)
     outcome: Future[Result] = Future()
-    thread = Thread(target=_settle, args=(outcome, action, job), daemon=True)
+
+    def settle() -> None:
+        try:
+            job.mark()
+            outcome.set_result(action())
+        except BaseException as error:  # handed to the thread that waits
+            outcome.set_exception(error)
+
+    thread = Thread(target=settle, daemon=True)
     thread.start()
     try:
         while not wait([outcome], timeout=_LOOK).done:
@@ -271,27 +271,12 @@ def run(action: Callable[[], Result], session: Any, progress: Progress | None = 
             if progress is not None and known:
                 progress(done, known)
         return outcome.result()
-    finally:
-        _end(thread, outcome, job)
-
-
-def _end(thread: Thread, outcome: Future[Any], job: _ClassicJob | _ConnectJob) -> None:
-    """Cancel until it is heard: what was submitted a moment ago may not have begun."""
-    until = time.monotonic() + _FAREWELL
-    while thread.is_alive() and time.monotonic() < until:
-        if not outcome.done():
-            job.cancel()
-        thread.join(_LOOK)
-
-
-def _settle(
-    outcome: Future[Result], action: Callable[[], Result], job: _ClassicJob | _ConnectJob
-) -> None:
-    try:
-        with job.marked():
-            outcome.set_result(action())
-    except BaseException as error:  # handed to the thread that waits
-        outcome.set_exception(error)
+    finally:  # cancel until it is heard: what was submitted a moment ago may not have begun
+        until = time.monotonic() + _FAREWELL
+        while thread.is_alive() and time.monotonic() < until:
+            if not outcome.done():
+                job.cancel()
+            thread.join(_LOOK)
 
 
 class _ClassicJob:
@@ -302,30 +287,28 @@ class _ClassicJob:
         if context._jsc is None:
             raise SourceError("the Spark session was stopped; read the table in a new one")
         self._group = f"outlying-{uuid.uuid4()}"
-        self._tracker = context.statusTracker()
         self._pool = context.getLocalProperty("spark.scheduler.pool")
-        self._seen = time.monotonic()
+        self._begun = time.monotonic()
 
-    @contextmanager
-    def marked(self) -> Iterator[None]:
+    def mark(self) -> None:
         """Set the group of jobs of this thread, and the pool that the caller is in."""
         self._context.setJobGroup(self._group, "outlying: a pass over the table")
         if self._pool is not None:
             self._context.setLocalProperty("spark.scheduler.pool", self._pool)
-        yield
 
     def look(self) -> tuple[int, int]:
         """Count tasks of stages that have begun; those of merging become known late.
 
         A cluster that has no workers is refused: its job would wait for ever.
         """
-        jobs = map(self._tracker.getJobInfo, self._tracker.getJobIdsForGroup(self._group))
+        tracker = self._context.statusTracker()
+        jobs = map(tracker.getJobInfo, tracker.getJobIdsForGroup(self._group))
         places = sorted({stage for job in jobs if job is not None for stage in job.stageIds})
-        stages = [s for s in map(self._tracker.getStageInfo, places) if s is not None]
+        stages = [s for s in map(tracker.getStageInfo, places) if s is not None]
         begun = [stage for stage in stages if stage.numActiveTasks + stage.numCompletedTasks]
         if begun or not stages:
-            self._seen = time.monotonic()
-        elif time.monotonic() - self._seen > PATIENCE:
+            self._begun = time.monotonic()
+        elif time.monotonic() - self._begun > PATIENCE:
             raise SourceError(
                 f"{self._context.master}: no worker has taken the work for {PATIENCE:.0f} seconds; "
                 "check on the page of the master that workers are there, with cores and memory "
@@ -339,35 +322,20 @@ class _ClassicJob:
 
 
 class _ConnectJob:
-    """A job of a session on a Spark Connect server."""
+    """A job of a session on a Spark Connect server, which does not say how far it is."""
 
     def __init__(self, session: Any) -> None:
         self._session = session
         self._tag = f"outlying-{uuid.uuid4()}"
-        self._tasks = (0, 0)
 
-    @contextmanager
-    def marked(self) -> Iterator[None]:
-        """Tag what this thread starts, and listen."""
+    def mark(self) -> None:
+        """Tag what this thread starts."""
         self._session.addTag(self._tag)
-        heard = hasattr(self._session, "registerProgressHandler")  # since Spark 4.0
-        if heard:
-            self._session.registerProgressHandler(self._hear)
-        try:
-            yield
-        finally:
-            if heard:
-                self._session.removeProgressHandler(self._hear)
 
     def look(self) -> tuple[int, int]:
-        """Return what the server said last."""
-        return self._tasks
+        """Nothing is known."""
+        return 0, 0
 
     def cancel(self) -> None:
         """End what has the tag."""
         self._session.interruptTag(self._tag)
-
-    def _hear(self, stages: Any, **_: Any) -> None:
-        known = stages or ()
-        done = sum(stage.num_completed_tasks for stage in known)
-        self._tasks = (done, sum(stage.num_tasks for stage in known))
