@@ -31,7 +31,7 @@ from outlying.results.detections import Detection, Flagged
 from outlying.results.findings import Findings
 from outlying.results.many import Patterns, cell_table, document, entry_beside
 from outlying.results.wording import Terms
-from outlying.sources import writing
+from outlying.sources import excel, frames
 from outlying.sources.duckdb import files_of
 from outlying.table.table import Table
 from outlying.table.targets import Targets
@@ -253,7 +253,7 @@ def write_found(job: WriteJob, out: Output, found: Sequence[Findings]) -> None:
         return
     cells = cell_table(found, job.terms.first_row)
     if job.form == "xlsx" and job.source is not None and None not in cells["row"]:
-        marked = writing.marked_workbook(Path(job.source), job.sheet, cells)
+        marked = excel.marked_workbook(Path(job.source), job.sheet, cells)
         if marked is not None:
             out.write_bytes(marked)
             return
@@ -265,7 +265,7 @@ def write_table(out: Output, form: str, columns: tables.Columns) -> None:
     if form == "xlsx":
         out.write_bytes(tables.workbook(columns, shaded=("value",)))
     elif form == "parquet":
-        out.write_bytes(writing.parquet(columns))
+        out.write_bytes(frames.parquet_of(columns))
     elif form == "csv":
         out.write(tables.csv_text(columns).removesuffix("\r\n"), end="\r\n")
     else:

@@ -34,10 +34,10 @@ def annotate(frame: Any, *, unusual: bool = False, **options: Unpack[ExplainKeyw
     in a sentence. The index and the order of rows stay as they are, and so does the given frame;
     columns of these names, of an earlier call, are made anew.
     """
-    from outlying.sources import writing
+    from outlying.sources import frames
 
     everything = check_flag("unusual", unusual)
-    plain = writing.without(frame, ANNOTATIONS)
+    plain = frames.without_columns(frame, ANNOTATIONS)
     explainer = Explainer(plain, **options)
     found = detect(explainer, top=1)
     if len(found.scores) != len(plain):
@@ -46,7 +46,7 @@ def annotate(frame: Any, *, unusual: bool = False, **options: Unpack[ExplainKeyw
             "compared; leave out the rows that are not of the table, as totals"
         )
     rows = [*found.exceptional, *(found.unusual if everything else ())]
-    return writing.with_columns(plain, _columns(found, explainer.explain_many(rows=rows)))
+    return frames.with_columns(plain, _columns(found, explainer.explain_many(rows=rows)))
 
 
 def _columns(found: Any, told: Iterable[Findings]) -> dict[str, list[Any]]:

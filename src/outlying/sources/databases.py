@@ -7,7 +7,6 @@ column is left out where not; of PostgreSQL and SQLite more is known.
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import importlib
 import itertools
 import os
@@ -16,7 +15,7 @@ import sqlite3
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 from urllib.parse import quote, urlsplit, urlunsplit
 
 from outlying.errors import MissingExtraError, SourceError
@@ -56,14 +55,17 @@ def stream(data: Any, table: str | None, query: str | None) -> AdbcFeeder:
     """
     if scheme_of(data) is not None:
         connect = _connects("postgresql", data, "SET TRANSACTION READ ONLY")
-        return PostgresFeeder.of(connect, without_password(data), table, query)
+        parts = urlsplit(data)
+        user, at, place = parts.netloc.rpartition("@")
+        bare = urlunsplit((parts.scheme, user.split(":")[0] + at + place, parts.path, "", ""))
+        return PostgresFeeder(connect, bare, table, query)
     if isinstance(data, (str, os.PathLike)):
         source, path = os.fsdecode(data), path_of(os.fsdecode(data))
         if query is not None:
             _check_select(path, source, query)
         # views of others call nothing unsafe
         connect = _connects("sqlite", _uri(path), "PRAGMA trusted_schema = OFF")
-        return SqliteFeeder.of(connect, source, table, query)
+        return SqliteFeeder(connect, source, table, query)
     if not hasattr(data, "adbc_get_info"):
         raise SourceError(
             f"{name_of(data)} gives no Arrow batches; give the path of a SQLite file, a "
@@ -72,7 +74,7 @@ def stream(data: Any, table: str | None, query: str | None) -> AdbcFeeder:
     vendor = str(data.adbc_get_info().get("vendor_name", "database"))
     known: dict[str, type[AdbcFeeder]] = {"PostgreSQL": PostgresFeeder, "SQLite": SqliteFeeder}
     feeder = known.get(vendor, AdbcFeeder)
-    return feeder.of(lambda: contextlib.nullcontext(data), vendor, table, query)
+    return feeder(lambda: contextlib.nullcontext(data), vendor, table, query)
 
 
 def _connects(driver: str, place: str, first: str) -> Connected:
@@ -123,22 +125,19 @@ def _rows(cursor: Any, query: str) -> list[Any]:
 class AdbcFeeder(LocalFeeder):
     """A table, view or query of a database."""
 
-    def __init__(self, connected: Connected, relation: Relation, source: str) -> None:
-        super().__init__(f"{source} {relation.name}")
-        self._connected = connected
-        self._relation = relation
-
-    @classmethod
-    def of(cls, connected: Connected, source: str, table: str | None, query: str | None) -> Self:
+    def __init__(
+        self, connected: Connected, source: str, table: str | None, query: str | None
+    ) -> None:
         """Feed from a table or query of a database that can be connected to."""
-        if query is not None:
-            return cls(connected, relation_of(query), source)
-        with _cursor(source, connected) as cursor:
-            relation = cls._find(cursor, source, table)
-        return cls(connected, relation, source)
+        if query is None:
+            with _cursor(source, connected) as cursor:
+                self._relation = self._find(cursor, source, table)
+        else:
+            self._relation = relation_of(query)
+        super().__init__(f"{source} {self._relation.name}")
+        self._connected = connected
 
-    @classmethod
-    def _find(cls, cursor: Any, source: str, table: str | None) -> Relation:  # noqa: ARG003
+    def _find(self, cursor: Any, source: str, table: str | None) -> Relation:  # noqa: ARG002
         """Find a table by its name, or the only one there is."""
         if table is None:
             raise SourceError(f"{source}: name what to read with table= or query=")
@@ -207,8 +206,7 @@ _UNUSABLE = {"A": "lists", "C": "records", "V": "bits"}
 class PostgresFeeder(AdbcFeeder):
     """A table, view or query of PostgreSQL, which is asked for the type of each column."""
 
-    @classmethod
-    def _find(cls, cursor: Any, source: str, table: str | None) -> Relation:
+    def _find(self, cursor: Any, source: str, table: str | None) -> Relation:
         known = [name for (name,) in _rows(cursor, _POSTGRES_TABLES)]
         name = chosen_table(source, table, known)
         for sql in readings_of(name):
@@ -241,13 +239,6 @@ class PostgresFeeder(AdbcFeeder):
         )
 
 
-def without_password(uri: str) -> str:
-    """Write an address as results may show it: without password and settings."""
-    parts = urlsplit(uri)
-    user, at, place = parts.netloc.rpartition("@")
-    return urlunsplit((parts.scheme, user.split(":")[0] + at + place, parts.path, "", ""))
-
-
 # --- SQLite --------------------------------------------------------------------------------------
 
 _SQLITE_TABLES = (
@@ -269,8 +260,7 @@ _READING = (
 )
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class _Tally:
+class _Tally(NamedTuple):
     """How many values of a column pass each of the tests above."""
 
     integers: int
@@ -279,11 +269,6 @@ class _Tally:
     blobs: int
     flags: int
     days: int
-
-    @property
-    def may_be_times(self) -> bool:
-        """Whether all values are texts that begin with a date."""
-        return 0 < self.texts == self.days and not (self.integers or self.reals or self.blobs)
 
 
 class SqliteFeeder(AdbcFeeder):
@@ -295,8 +280,7 @@ class SqliteFeeder(AdbcFeeder):
     CSV files; whole numbers of a column that was declared as boolean as true and false.
     """
 
-    @classmethod
-    def _find(cls, cursor: Any, source: str, table: str | None) -> Relation:
+    def _find(self, cursor: Any, source: str, table: str | None) -> Relation:
         known = [name for (name,) in _rows(cursor, _SQLITE_TABLES)]
         name = chosen_table(source, table, known)
         if name not in known:
@@ -315,7 +299,9 @@ class SqliteFeeder(AdbcFeeder):
             if not tally.blobs
         }
         shape = Shape(tuple(fields.values()), unused)
-        times = [field for name, field in fields.items() if tallies[name].may_be_times]
+        # texts that all begin with a date
+        times = [f for f in shape.fields if 0 < tallies[f.name].texts == tallies[f.name].days]
+        times = [f for f in times if not (tallies[f.name].integers or tallies[f.name].reals)]
         return self._typed(shape, times, ("date", "datetime", "instant")) if times else shape
 
     def _declared(self, cursor: Any) -> dict[str, str]:

@@ -9,14 +9,15 @@ from __future__ import annotations
 
 import contextlib
 import datetime as dt
+import io
 import subprocess
 import sys
 import zipfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-from outlying.errors import MissingExtraError, SourceError, shown, unknown_name
+from outlying.errors import MissingExtraError, SourceError, harmless, shown, unknown_name
 from outlying.sources.columns import NO_HEADER, table_of, unique_names, without_totals
 from outlying.sources.copies import InputFile, check_expanded
 from outlying.sources.frames import array_of
@@ -37,6 +38,7 @@ class OpeningLimits(NamedTuple):
 
 _LIMITS = OpeningLimits()
 
+_MARKED = "FFFFD7B5"  # the colour of an odd cell
 _REHEARSAL = """
 import sys
 try:
@@ -146,21 +148,29 @@ def _with_cells(book: CalamineWorkbook) -> list[SheetMetadata]:
 
 
 def _table(file: InputFile, sheet: CalamineSheet, notes: list[str]) -> Table:
-    rows, left = sheet.to_python(), (sheet.start or (0, 0))[1]
+    layout, columns = _contents(file, sheet)
+    unique_names(file.source, [name for name, _, _ in columns])
+    values = {name: array_of(_values_of(cells)) for name, _, cells in columns}
+    return without_totals(table_of(file.source, values, [*notes, *layout.notes]))
+
+
+def _contents(file: InputFile, sheet: CalamineSheet) -> tuple[_Layout, _Columns]:
+    """Find the table on a sheet, and the name, the place and the cells of each column."""
+    rows, (top, left) = sheet.to_python(), sheet.start or (0, 0)
     if not any(map(_is_filled, rows)):
         raise file.error(f"sheet {sheet.name!r} is empty")
-    merged = _merged_in(sheet)
+    merged = [
+        _Merged(max(0, y - top), max(0, x - left), v - top, w - left)
+        for (y, x), (v, w) in sheet.merged_cell_ranges or ()
+    ]
     try:
         found = _layout_of(rows, merged)
     except ValueError as error:
         raise file.error(f"sheet {sheet.name!r}: {error}") from None
-    body = _columns(found.names, [rows[line] for line in found.lines], left)
-    unique_names(file.source, [name for name, _, _ in body])
-    columns = {name: array_of(_values_of(cells)) for name, _, cells in body}
-    return without_totals(table_of(file.source, columns, [*notes, *found.notes]))
+    return found, _columns(found.names, [rows[line] for line in found.lines], left)
 
 
-def places(file: InputFile, sheet: str | None) -> tuple[str, list[int], dict[str, int]]:
+def _places(file: InputFile, sheet: str | None) -> tuple[str, list[int], dict[str, int]]:
     """Return which sheet is read, the line of each row on it, and the place of each column.
 
     Both count from 1, as a workbook does.
@@ -170,10 +180,45 @@ def places(file: InputFile, sheet: str | None) -> tuple[str, list[int], dict[str
     with CalamineWorkbook.from_path(file.path) as book:
         name, _ = _chosen(file, book, sheet)
         own = book.get_sheet_by_name(name)
-        rows, (top, left) = own.to_python(), own.start or (0, 0)
-        found = _layout_of(rows, _merged_in(own))
-        body = _columns(found.names, [rows[line] for line in found.lines], left)
-        return name, [top + line + 1 for line in found.lines], {n: k + 1 for n, k, _ in body}
+        layout, columns = _contents(file, own)
+        top = (own.start or (0, 0))[0]
+        return name, [top + line + 1 for line in layout.lines], {n: k + 1 for n, k, _ in columns}
+
+
+def marked_workbook(
+    path: Path, sheet: str | None, cells: Mapping[str, Sequence[Any]]
+) -> bytes | None:
+    """Return a workbook with its odd cells shaded, a comment on each, and a sheet that lists them.
+
+    `cells` is the list of odd cells, whose rows count from 1. Formulas and formats stay as they
+    are; what openpyxl does not know, as shapes, is lost. None: it is of a kind that openpyxl does
+    not write, or that is not installed.
+    """
+    if path.suffix.lower() not in (".xlsx", ".xlsm") or not path.is_file():
+        return None
+    try:
+        import openpyxl
+        from openpyxl.comments import Comment
+        from openpyxl.styles import PatternFill
+    except ImportError:
+        return None
+    name, lines, columns = _places(InputFile(str(path), path, path.suffix), sheet)
+    book = openpyxl.load_workbook(path, keep_vba=path.suffix.lower() == ".xlsm")
+    for row, column, said in zip(cells["row"], cells["column"], cells["sentence"], strict=True):
+        cell = book[name].cell(lines[row - 1], columns[column])
+        if isinstance(cell, openpyxl.cell.MergedCell):
+            continue
+        cell.fill = PatternFill("solid", fgColor=_MARKED)
+        before = "" if cell.comment is None else f"{cell.comment.text}\n\n"
+        cell.comment = Comment(f"{before}{harmless(said)}", "outlying")
+    listed = book.create_sheet("odd cells")
+    for line in (cells, *zip(*cells.values(), strict=True)):
+        listed.append([harmless(cell) if isinstance(cell, str) else cell for cell in line])
+        for cell in listed[listed.max_row]:
+            cell.data_type = "s" if isinstance(cell.value, str) else cell.data_type  # no formula
+    out = io.BytesIO()
+    book.save(out)
+    return out.getvalue()
 
 
 # --- where the table is on a sheet ---------------------------------------------------------------
@@ -191,14 +236,6 @@ class _Merged(NamedTuple):
     left: int
     bottom: int
     right: int
-
-
-def _merged_in(sheet: CalamineSheet) -> list[_Merged]:
-    top, left = sheet.start or (0, 0)
-    return [
-        _Merged(max(0, y - top), max(0, x - left), v - top, w - left)
-        for (y, x), (v, w) in sheet.merged_cell_ranges or ()
-    ]
 
 
 class _Layout(NamedTuple):
@@ -220,7 +257,9 @@ def _layout_of(rows: list[_Row], merged: Sequence[_Merged]) -> _Layout:
     Lines of one cell above it are titles. Its header goes on for as long as cells of it are merged
     from left to right: these name groups of columns.
     """
-    first = _first_of_table(rows)
+    known = [sum(cell != _EMPTY for cell in row) for row in rows]
+    # the first row of several values, or the first of any where there is one column
+    first = next(place for place, count in enumerate(known) if count >= min(2, max(known)))
     titles = [shown(cell) for row in rows[:first] for cell in row if cell != _EMPTY]
     notes = [f"left out above the header: {', '.join(titles[:3])}"] if titles else []
     inside = [cells for cells in merged if cells.top >= first]
@@ -241,12 +280,6 @@ def _layout_of(rows: list[_Row], merged: Sequence[_Merged]) -> _Layout:
     return _Layout(names, filled, notes)
 
 
-def _first_of_table(rows: list[_Row]) -> int:
-    """Return the first row of several values, or the first of any where there is one column."""
-    known = [sum(cell != _EMPTY for cell in row) for row in rows]
-    return next(place for place, count in enumerate(known) if count >= min(2, max(known)))
-
-
 def _fill(rows: list[_Row], merged: Sequence[_Merged]) -> None:
     """Write the value of merged cells into each of them."""
     room = sum(map(len, rows))
@@ -264,15 +297,15 @@ def _names(header: list[_Row]) -> list[str] | None:
     cells = [cell for row in header for cell in row if cell != _EMPTY]
     if 2 * sum(isinstance(cell, str) for cell in cells) < len(cells):
         return None
-    parts = (
-        dict.fromkeys(_text(cell) for cell in cells if cell != _EMPTY)
-        for cells in zip(*header, strict=True)
-    )
-    return [" ".join(part) for part in parts]
-
-
-def _text(cell: Any) -> str:
-    return str(int(cell) if isinstance(cell, float) and cell.is_integer() else cell).strip()
+    names = []
+    for column in zip(*header, strict=True):
+        parts = (
+            str(int(cell) if isinstance(cell, float) and cell.is_integer() else cell).strip()
+            for cell in column
+            if cell != _EMPTY
+        )
+        names.append(" ".join(dict.fromkeys(parts)))
+    return names
 
 
 def _columns(names: list[str], rows: list[_Row], left: int) -> _Columns:
@@ -301,12 +334,12 @@ def _values_of(cells: Sequence[Any]) -> list[Any]:
     known = sum(cell != _EMPTY for cell in cells)
     are_whole = len(numbers) < known or all(float(number).is_integer() for number in numbers)
     has_moments = any(isinstance(cell, dt.datetime) for cell in cells)
-    return [_value(cell, are_whole, has_moments) for cell in cells]
-
-
-def _value(cell: Any, are_whole: bool, has_moments: bool) -> Any:
-    if type(cell) is float and are_whole and cell.is_integer():
-        return int(cell)
-    if type(cell) is dt.date and has_moments:
-        return dt.datetime.combine(cell, dt.time())
-    return None if cell == _EMPTY else cell
+    found: list[Any] = []
+    for cell in cells:
+        if type(cell) is float and are_whole and cell.is_integer():
+            found.append(int(cell))
+        elif type(cell) is dt.date and has_moments:
+            found.append(dt.datetime.combine(cell, dt.time()))
+        else:
+            found.append(None if cell == _EMPTY else cell)
+    return found

@@ -6,21 +6,23 @@ cannot hold, such as mixed values, does not stop the others: its Python values a
 
 from __future__ import annotations
 
+import contextlib
 import datetime as dt
 import decimal
+import io
 import math
 import numbers
 import uuid
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from outlying.errors import SourceError
+from outlying.errors import SourceError, harmless
 from outlying.sources.arrow_arrays import microseconds, of_mask, of_numbers, of_texts
 from outlying.sources.columns import Made, from_arrow, table_of, text_of_any, unique_names
-from outlying.sources.recognise import is_a, is_array_or_mapping, name_of, package_of
+from outlying.sources.recognise import is_a, name_of, package_of
 from outlying.sources.registry import SUFFIXES
 from outlying.table.columns import Column, Floats, Mask
 from outlying.table.row_hash import are_long
@@ -40,13 +42,17 @@ _STREAM = "__arrow_c_stream__"
 
 def read(data: Any) -> Table:
     """Read what holds a table in memory; anything else is refused with what would be accepted."""
-    if is_array_or_mapping(data):
+    if isinstance(data, (np.ndarray, Mapping)):
         source = "dict of arrays" if isinstance(data, Mapping) else "NumPy array"
         return table_of(source, dict(_in_memory(source, data)))
     data = data.to_native() if package_of(data) == "narwhals" else data
     source, frame = name_of(data), _frame(data)
     given = frame.column_names if hasattr(frame, "column_names") else frame.columns
-    columns = dict(zip(unique_names(source, given), _series(frame), strict=True))
+    if is_pandas(frame):
+        series = [frame.iloc[:, place] for place in range(frame.shape[1])]
+    else:
+        series = frame.columns if hasattr(frame, "column_names") else frame.get_columns()
+    columns = dict(zip(unique_names(source, given), series, strict=True))
     made = {name: _of_series(series) for name, series in columns.items()}
     library: FrameLibrary = "polars" if package_of(data) == "polars" else "pandas"
     return table_of(source, made, (), library, index=_index(frame, set(columns)))
@@ -88,17 +94,13 @@ def is_polars(data: object) -> bool:
     return is_a("polars", "DataFrame")(data)
 
 
-def _series(frame: Any) -> Iterator[Any]:
-    if is_pandas(frame):
-        return (frame.iloc[:, place] for place in range(frame.shape[1]))
-    return iter(frame.columns if hasattr(frame, "column_names") else frame.get_columns())
-
-
 def _of_series(series: Any) -> Made | str:
     """Return a series of any library as an array; what Arrow refuses by its Python values."""
     import pyarrow as pa
 
     dtype = getattr(series, "dtype", None)
+    if isinstance(series, np.ndarray):
+        return _of_numpy(series)
     if isinstance(dtype, np.dtype) and hasattr(series, "to_numpy"):
         values = series.to_numpy()
         # without any value: what pandas makes of texts
@@ -137,7 +139,10 @@ def _index(native: Any, names: set[str]) -> list[Column]:
     """Read the index of a pandas frame, if it says more than where a row stands: it names rows."""
     index = getattr(native, "index", None)
     levels = getattr(index, "get_level_values", None)
-    if index is None or levels is None or _counts_rows(index):
+    if index is None or levels is None:
+        return []
+    is_plain = type(index).__name__ == "RangeIndex" and index.name is None
+    if is_plain and (index.start, index.step) == (0, 1):  # it counts rows
         return []
     found: list[Column] = []
     for place, given in enumerate(index.names):
@@ -153,9 +158,62 @@ def _index(native: Any, names: set[str]) -> list[Column]:
     return found
 
 
-def _counts_rows(index: Any) -> bool:
-    is_plain = type(index).__name__ == "RangeIndex" and index.name is None
-    return is_plain and (index.start, index.step) == (0, 1)
+# --- frames that go back with more columns --------------------------------------------------------
+
+
+def without_columns(data: Any, names: Sequence[str]) -> Any:
+    """Return a frame without some columns, if it has them."""
+    import pyarrow as pa
+
+    if is_pandas(data):
+        return data.drop(columns=[name for name in names if name in data.columns])
+    if is_polars(data):
+        return data.drop([name for name in names if name in data.columns])
+    if isinstance(data, pa.RecordBatch):
+        data = pa.table(data)
+    if isinstance(data, pa.Table):
+        return data.drop_columns([name for name in names if name in data.column_names])
+    raise SourceError(
+        f"cannot add columns to {name_of(data)}; allowed: a pandas or polars DataFrame, or a "
+        "pyarrow Table"
+    )
+
+
+def with_columns(data: Any, columns: Mapping[str, Sequence[Any]]) -> Any:
+    """Return a frame of the same library with more columns; index and order are kept."""
+    if is_pandas(data):
+        import pandas as pd
+
+        plain = ({bool}, {float})
+        more = {
+            name: np.array(cells, None if {type(cell) for cell in cells} in plain else object)
+            for name, cells in columns.items()
+        }
+        return pd.concat([data, pd.DataFrame(more, index=data.index)], axis=1)
+    if is_polars(data):
+        import polars as pl
+
+        return data.with_columns([pl.Series(n, _plain_array(c)) for n, c in columns.items()])
+    for name, cells in columns.items():
+        data = data.append_column(name, _plain_array(cells))
+    return data
+
+
+def parquet_of(columns: Mapping[str, Sequence[Any]]) -> bytes:
+    """Return a Parquet file."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    out = io.BytesIO()
+    pq.write_table(pa.table({name: _plain_array(cells) for name, cells in columns.items()}), out)
+    return out.getvalue()
+
+
+def _plain_array(cells: Sequence[Any]) -> pyarrow.Array:
+    """Return an Arrow array of a column; values of different kinds become texts."""
+    made = array_of([harmless(cell) if isinstance(cell, str) else cell for cell in cells])
+    assert isinstance(made, Made)  # noqa: S101 - cells of ours can be used
+    return made.array
 
 
 # --- dicts of columns, and arrays of NumPy ------------------------------------------------------
@@ -193,7 +251,10 @@ def _of_mapping(source: str, data: Mapping[Any, Any]) -> list[tuple[str, Made | 
                 f"{source}: column {names[0]!r} has {len(columns[0])} values but {name!r} has "
                 f"{len(column)}; all columns need the same length"
             )
-    return [(name, _of_any(column)) for name, column in zip(names, columns, strict=True)]
+    return [
+        (name, array_of(column) if isinstance(column, Sequence) else _of_series(column))
+        for name, column in zip(names, columns, strict=True)
+    ]
 
 
 def _one_dimensional(source: str, name: str, column: Any) -> Any:
@@ -216,12 +277,6 @@ def _is_series(column: Any) -> bool:
     speaks_arrow = hasattr(column, _STREAM) or hasattr(column, "__arrow_c_array__")
     is_table = hasattr(column, "columns") or hasattr(column, "column_names")
     return (speaks_arrow or hasattr(column, "iloc")) and not is_table
-
-
-def _of_any(column: Any) -> Made | str:
-    if isinstance(column, np.ndarray):
-        return _of_numpy(column)
-    return array_of(column) if isinstance(column, Sequence) else _of_series(column)
 
 
 def _of_numpy(values: npt.NDArray[Any]) -> Made | str:
@@ -302,21 +357,20 @@ def array_of(values: Sequence[object]) -> Made | str:
 
 
 def _of_kind(kind: Kind, values: Sequence[Any], missing: Mask) -> Made:
-    if kind == "integer":
-        pairs = zip(values, missing.tolist(), strict=True)
-        return _integers([0 if gap else int(value) for value, gap in pairs], missing)
     if kind == "text":
-        array = _texts(values, missing)
-    elif kind == "boolean":
-        pairs = zip(values, missing.tolist(), strict=True)
+        return Made(_texts(values, missing))
+    pairs = list(zip(values, missing.tolist(), strict=True))
+    if kind == "integer":
+        return _integers([0 if gap else int(value) for value, gap in pairs], missing)
+    if kind == "boolean":
         bits = np.fromiter((not gap and bool(value) for value, gap in pairs), bool, len(values))
-        array = of_mask(bits, missing)
-    elif kind == "number":
-        array = of_numbers(_filled(values, missing, _number), missing)
-    else:
-        form: Form = kind  # type: ignore[assignment]
-        array = moments(form, _filled(values, missing, lambda v: _time(form, v)), missing)
-    return Made(array)
+        return Made(of_mask(bits, missing))
+    if kind == "number":
+        counts = np.fromiter((0.0 if gap else _number(v) for v, gap in pairs), float, len(values))
+        return Made(of_numbers(counts, missing))
+    form: Form = kind  # type: ignore[assignment]
+    counts = np.fromiter((0.0 if gap else _time(form, v) for v, gap in pairs), float, len(values))
+    return Made(moments(form, counts, missing))
 
 
 def _texts(values: Sequence[object], missing: Mask) -> pyarrow.Array:
@@ -326,20 +380,15 @@ def _texts(values: Sequence[object], missing: Mask) -> pyarrow.Array:
 
 def _integers(whole: list[int], missing: Mask) -> Made:
     """Return whole numbers; those beyond 64 bits are keys, or rounded where they are few."""
-    try:
-        array = of_numbers(np.array(whole, dtype=np.int64), missing)
-    except OverflowError:
-        values = np.array(whole, dtype=object)
-        known = values[~missing]
-        if are_keys(int(np.count_nonzero(are_long(known))), len(known)):
-            array = _texts(whole, missing)
-            note = "whole numbers beyond 2**53 read as categories"
-            return Made(array, note, are_keys=True)
-        most = int(np.finfo(np.float64).max)
-        array = of_numbers(
-            np.array([min(max(v, -most), most) for v in whole], dtype=float), missing
-        )
-    return Made(array)
+    with contextlib.suppress(OverflowError):
+        return Made(of_numbers(np.array(whole, dtype=np.int64), missing))
+    known = np.array(whole, dtype=object)[~missing]
+    if are_keys(int(np.count_nonzero(are_long(known))), len(known)):
+        note = "whole numbers beyond 2**53 read as categories"
+        return Made(_texts(whole, missing), note, are_keys=True)
+    most = int(np.finfo(np.float64).max)
+    rounded = np.array([min(max(value, -most), most) for value in whole], dtype=float)
+    return Made(of_numbers(rounded, missing))
 
 
 def moments(form: Form, counts: Floats, missing: Mask) -> pyarrow.Array:
@@ -362,11 +411,6 @@ def moments(form: Form, counts: Floats, missing: Mask) -> pyarrow.Array:
     return of_numbers(counts.astype(np.int64), missing).view(kinds[form])
 
 
-def _filled(values: Sequence[object], missing: Mask, convert: Any) -> Floats:
-    pairs = zip(values, missing.tolist(), strict=True)
-    return np.fromiter((0.0 if gap else convert(v) for v, gap in pairs), float, len(values))
-
-
 def _number(value: Any) -> float:
     try:
         return float(value)
@@ -384,10 +428,12 @@ def _kinds_in(known: Iterable[object]) -> set[Kind]:
     kinds: set[Kind] = set()
     of_type: dict[type, Kind] = {}
     for value in known:
-        kind = of_type.get(type(value))
-        if kind is None:
-            kind = of_type[type(value)] = _kind_of(value)
-        kinds.add(_zoned(value) if kind == "datetime" else kind)
+        kind = of_type.get(type(value)) or of_type.setdefault(type(value), _kind_of(value))
+        if kind == "datetime" and isinstance(value, np.datetime64):
+            kind = _form_of_moments(value.dtype)
+        elif kind == "datetime" and getattr(value, "tzinfo", None) is not None:
+            kind = "instant"
+        kinds.add(kind)
     return kinds
 
 
@@ -400,12 +446,6 @@ def _kind_of(value: object) -> Kind:
 
 def _form_of_moments(dtype: np.dtype[Any]) -> Form:
     return "date" if np.datetime_data(dtype)[0] in _DAYS_ONLY else "datetime"
-
-
-def _zoned(value: object) -> Kind:
-    if isinstance(value, np.datetime64):
-        return _form_of_moments(value.dtype)
-    return "datetime" if getattr(value, "tzinfo", None) is None else "instant"
 
 
 def _described(value: object) -> str:

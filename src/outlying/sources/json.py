@@ -25,40 +25,34 @@ _SPACE = re.compile(r"[ \t\r\n]*")
 
 def read(file: InputFile) -> Table:
     """Read the objects as rows and their keys as columns; an absent key is a missing value."""
-    rows = _objects(file, list(_values(file, _text(file))))
+    try:
+        text = file.path.read_text("utf-8-sig")
+    except UnicodeDecodeError:
+        file.check_text()
+        raise
+    rows = _objects(file, list(_values(file, text)))
     keys = dict.fromkeys(key for row in rows for key in row)
     if not rows:
         raise NoRowsError(f"{file.source}: there are no rows, only an empty array")
     columns = {key: array_of([row.get(key) for row in rows]) for key in keys}
-    return table_of(file.source, _typed(columns))
-
-
-def _text(file: InputFile) -> str:
-    try:
-        return file.path.read_text("utf-8-sig")
-    except UnicodeDecodeError:
-        file.check_text()
-        raise
+    texts = {n: m.array for n, m in columns.items() if isinstance(m, Made) and is_of_texts(m)}
+    if len(texts) < len(columns):  # others have types: of these, all that are dates or times
+        columns |= {name: Made(array) for name, array in type_texts(texts, TIMES).items()}
+    return table_of(file.source, columns)
 
 
 def _values(file: InputFile, text: str) -> Iterator[Any]:
     decoder = json.JSONDecoder(object_pairs_hook=_object)
-    place = _next(text, 0)
+    place = 0
     try:
-        while place < len(text):
+        while (place := _SPACE.match(text, place).end()) < len(text):  # type: ignore[union-attr]
             value, place = decoder.raw_decode(text, place)
             yield value
-            place = _next(text, place)
     except json.JSONDecodeError as error:
         fault = f"line {error.lineno}, column {error.colno}: {error.msg}"
         raise file.error(f"is not valid JSON: {fault}") from None
     except (ValueError, RecursionError) as error:
         raise file.error(f"cannot be read: {error}") from None
-
-
-def _next(text: str, place: int) -> int:
-    found = _SPACE.match(text, place)
-    return found.end() if found else place
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -79,11 +73,3 @@ def _objects(file: InputFile, values: list[Any]) -> list[dict[str, Any]]:
                 "or one object per line"
             )
     return rows
-
-
-def _typed(columns: dict[str, Made | str]) -> dict[str, Made | str]:
-    """Read texts as dates and times where all are; numbers have a type of their own in JSON."""
-    if all(map(is_of_texts, columns.values())):
-        return columns
-    texts = {n: m.array for n, m in columns.items() if is_of_texts(m) and isinstance(m, Made)}
-    return columns | {name: Made(array) for name, array in type_texts(texts, TIMES).items()}

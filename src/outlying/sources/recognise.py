@@ -6,11 +6,9 @@ import contextlib
 import glob
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
-
-import numpy as np
 
 from outlying.errors import OutlyingError, SourceError
 
@@ -49,11 +47,6 @@ def is_path(data: object) -> bool:
     return isinstance(data, (str, os.PathLike))
 
 
-def is_array_or_mapping(data: object) -> bool:
-    """Return whether something is an array of NumPy or a mapping."""
-    return isinstance(data, (np.ndarray, Mapping))
-
-
 def is_address(data: object) -> bool:
     """Return whether something is the address of a table: scheme://..."""
     return scheme_of(data) is not None
@@ -73,16 +66,6 @@ def has_scheme(*schemes: str) -> Test:
 def is_a(package: str, name: str) -> Test:
     """Make a test for objects of a class of some package."""
     return lambda data: type(data).__name__ == name and package_of(data) == package
-
-
-def is_of_spark(data: object) -> bool:
-    """Return whether something is a Spark DataFrame, or the address of a table on a cluster."""
-    return scheme_of(data) == "spark" or package_of(data) == "pyspark"
-
-
-def is_connection(data: object) -> bool:
-    """Return whether something is an open connection by the rules of Python's DB-API."""
-    return hasattr(data, "cursor") and hasattr(data, "commit")
 
 
 def is_feeder(data: object) -> bool:
@@ -175,19 +158,14 @@ def translate_errors(source: str, *packages: str, explain: Explain = unreadable)
     except OutlyingError:
         raise
     except Exception as error:
-        if not _is_theirs(error, packages):
+        homes = {kind.__module__.partition(".")[0].lstrip("_") for kind in type(error).__mro__}
+        is_theirs = isinstance(error, (OSError, UnicodeError)) or not homes.isdisjoint(packages)
+        if isinstance(error, MemoryError) if not packages else not is_theirs:
             raise
         ours = explain(source, error)
         if ours is error:
             raise
         raise ours from None
-
-
-def _is_theirs(error: Exception, packages: tuple[str, ...]) -> bool:
-    if not packages:
-        return not isinstance(error, MemoryError)
-    homes = {kind.__module__.partition(".")[0].lstrip("_") for kind in type(error).__mro__}
-    return isinstance(error, (OSError, UnicodeError)) or not homes.isdisjoint(packages)
 
 
 @contextlib.contextmanager

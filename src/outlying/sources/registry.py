@@ -15,15 +15,17 @@ import importlib
 import os
 import re
 import weakref
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, get_args
+
+import numpy as np
 
 from outlying.checks import check_choice, check_names
 from outlying.errors import OptionError, OutlyingError, SourceError, shown
 from outlying.options import Engine
 from outlying.sources import copies, recognise
 from outlying.sources.copies import PrivateCopy, materialize
-from outlying.sources.recognise import Test, name_of
+from outlying.sources.recognise import Test, name_of, package_of
 from outlying.table.table import Table
 
 if TYPE_CHECKING:
@@ -129,11 +131,14 @@ OPTIONS = {
 }
 OF_FILES = ("encoding", "sheet")
 
-SPARK = Source(recognise.is_of_spark, stream="spark")
+SPARK = Source(
+    lambda data: recognise.scheme_of(data) == "spark" or package_of(data) == "pyspark",
+    stream="spark",
+)
 
 #: The first that recognises the data, and can do what is asked for, does it.
 SOURCES = (
-    Source(recognise.is_array_or_mapping, read="frames"),
+    Source(lambda data: isinstance(data, (np.ndarray, Mapping)), read="frames"),
     _streamed(recognise.is_a("ibis", "Table"), "lazy"),
     _database(recognise.has_scheme("postgresql", "postgres"), "databases"),
     SPARK,
@@ -142,7 +147,8 @@ SOURCES = (
     _database(recognise.begins_with(b"SQLite format 3\0"), "databases"),
     _database(recognise.begins_with(b"DUCK", offset=8), "duckdb", "allow_external"),
     _database(recognise.is_a("duckdb", "DuckDBPyConnection"), "duckdb"),
-    _database(recognise.is_connection, "databases"),
+    # an open connection by the rules of Python's DB-API
+    _database(lambda data: hasattr(data, "cursor") and hasattr(data, "commit"), "databases"),
     Source(recognise.is_a("duckdb", "DuckDBPyRelation"), stream="duckdb"),
     Source(recognise.is_a("polars", "LazyFrame"), stream="lazy"),
     _streamed(recognise.is_delta, "lazy", "snapshot"),

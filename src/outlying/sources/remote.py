@@ -72,7 +72,16 @@ def opened(address: str, *, is_part: bool) -> Place:
     except ImportError:
         raise MissingExtraError("reading files of other machines", "remote") from None
     scheme = scheme_of(address) or ""
-    given, options = _options(address, scheme, is_part)
+    given, options = address, dict[str, Any]()
+    if scheme in ("http", "https"):
+        given, options = _web_options(address, is_part)
+    elif scheme in ("s3", "s3a"):
+        limits = {
+            "connect_timeout": LIMITS.to_connect,
+            "read_timeout": LIMITS.of_silence,
+            "retries": {"max_attempts": 2},
+        }
+        options = {"config_kwargs": limits}
     try:
         with remote_errors(source):
             files, path = fsspec.url_to_fs(
@@ -83,21 +92,8 @@ def opened(address: str, *, is_part: bool) -> Place:
     return Place(source, files, path)
 
 
-def _options(address: str, scheme: str, is_part: bool) -> tuple[str, dict[str, Any]]:
-    """Return the address without its password, and what the file system is told beside it."""
-    if scheme in ("http", "https"):
-        return _web_options(address, is_part)
-    if scheme in ("s3", "s3a"):
-        limits = {
-            "connect_timeout": LIMITS.to_connect,
-            "read_timeout": LIMITS.of_silence,
-            "retries": {"max_attempts": 2},
-        }
-        return address, {"config_kwargs": limits}
-    return address, {}
-
-
 def _web_options(address: str, is_part: bool) -> tuple[str, dict[str, Any]]:
+    """Return the address without its password, and what the file system is told beside it."""
     try:
         import aiohttp
     except ImportError:
@@ -136,20 +132,16 @@ def remote_errors(source: str, *, of_arrow: bool = False) -> Iterator[None]:
         is_arrows = type(error).__module__.startswith("pyarrow") or type(error) is OSError
         if of_arrow and is_arrows and getattr(error, "errno", None) is None and "://" not in said:
             return SourceError(f"{source}: cannot be read: {said}")
-        return SourceError(f"{source}: {_reason(list(_chain_of(error)))}")
+        return SourceError(f"{source}: {_reason(error)}")
 
     with _quiet(), translate_errors(source, explain=explain):
         yield
 
 
-def _chain_of(error: BaseException | None) -> Iterator[BaseException]:
-    """Return an error and its causes: some libraries tell every fault as a file that is missing."""
-    while error is not None:
-        yield error
-        error = error.__cause__
-
-
-def _reason(chain: list[BaseException]) -> str:
+def _reason(error: BaseException) -> str:
+    chain = [error]  # and its causes: some libraries tell every fault as a file that is missing
+    while (cause := chain[-1].__cause__) is not None:
+        chain.append(cause)
     names = {kind.__name__ for error in chain for kind in type(error).__mro__}
     status = next((s for error in chain if isinstance(s := getattr(error, "status", None), int)), 0)
     if "TooManyRedirects" in names:
@@ -195,14 +187,20 @@ def fetch(address: str) -> Any:
     if suffix == ".parquet" and _gives_parts(address):
         return address
     if not is_several(address, suffix):
-        return _copied(opened(address, is_part=False), suffix or "")
-    if _is_delta(address):
-        return lazy.open_delta(address)
+        place = opened(address, is_part=False)
+        return PrivateCopy(place.source, _chunks(place), suffix or "")
+    folder = opened(address, is_part=True)
+    with remote_errors(folder.source):
+        if folder.files.exists(f"{folder.path.rstrip('/')}/_delta_log"):
+            return lazy.open_delta(address)
     places = expanded(address)
     suffixes = [registry.suffix_of(place.path, registry.SUFFIXES) or "" for place in places]
     if set(suffixes) == {".parquet"}:
         return address
-    return [_copied(place, end) for place, end in zip(places, suffixes, strict=True)]
+    return [
+        PrivateCopy(place.source, _chunks(place), end)
+        for place, end in zip(places, suffixes, strict=True)
+    ]
 
 
 def _gives_parts(address: str) -> bool:
@@ -220,12 +218,6 @@ def _gives_parts(address: str) -> bool:
 
 def _is_web(path: str) -> bool:
     return path.startswith(("http://", "https://"))
-
-
-def _is_delta(address: str) -> bool:
-    place = opened(address, is_part=True)
-    with remote_errors(place.source):
-        return bool(place.files.exists(f"{place.path.rstrip('/')}/_delta_log"))
 
 
 def path_in(address: str) -> str:
@@ -251,7 +243,13 @@ def expanded(address: str) -> list[Place]:
             found = place.files.find(place.path)
         else:
             found = [place.path]
-    paths = [path for path in sorted(found) if _is_part_of_table(place.path, path)]
+
+    def is_part_of_table(path: str) -> bool:
+        below = PurePosixPath(path.removeprefix(place.path))
+        is_known = registry.suffix_of(path, registry.STREAMED_SUFFIXES) is not None
+        return path == place.path or (is_known and not any(map(is_hidden, below.parts)))
+
+    paths = list(filter(is_part_of_table, sorted(found)))
     if not paths:
         raise SourceError(
             f"{place.source}: no table is there; looked for files that end in "
@@ -265,18 +263,6 @@ def expanded(address: str) -> list[Place]:
             )
     scheme = place.source.split("://")[0]
     return [Place(f"{scheme}://{path}", place.files, path) for path in paths]
-
-
-def _is_part_of_table(root: str, path: str) -> bool:
-    if path == root:
-        return True
-    below = PurePosixPath(path.removeprefix(root))
-    is_known = registry.suffix_of(path, registry.STREAMED_SUFFIXES) is not None
-    return is_known and not any(map(is_hidden, below.parts))
-
-
-def _copied(place: Place, suffix: str) -> PrivateCopy:
-    return PrivateCopy(place.source, _chunks(place), suffix)
 
 
 def _chunks(place: Place) -> Iterator[bytes]:

@@ -191,14 +191,10 @@ class SparkFeeder(Feeder):
             self._look_again([field.name for field in fields])
             states = self._states(work, fields)
             rows = run(states.collect, self._frame.sparkSession, progress)
-        found = merged(
-            ((part, piece, count, bytes(some)) for part, piece, count, some in rows), work
-        )
-        if not found:
-            return work.start()
-        if isinstance(found[0], Failure):
+        found = merged(((*row[:3], bytes(row[3])) for row in rows), work)
+        if found and isinstance(found[0], Failure):
             raise found[0].error
-        state: State = found[0]
+        state: State = found[0] if found else work.start()
         return state
 
     def _look_again(self, columns: Sequence[str]) -> None:
@@ -286,21 +282,22 @@ def fold_part(
 ) -> Iterator[Batch]:
     """Fold one part of the table; one without rows gives nothing."""
     part = _own_part()
-    folded: list[Any] = []
+    found: list[Any] = []
     try:
         for batch in _gathered(batches):
-            state = folded[0] if folded else work.start()
-            folded = [work.add(state, _typed(batch, schema))]
+            state = found[0] if found else work.start()
+            found = [work.add(state, _typed(batch, schema))]
     except OutlyingError as error:
-        folded = [Failure(part, error)]
-    for one in folded:
+        found = [Failure(part, error)]
+    for one in found:
         yield from _as_batches(pieces_of(one, part, size), size)
 
 
 def merge_parts(batches: Iterator[Batch], work: Pass[State], size: int) -> Iterator[Batch]:
     """Put the states of several parts together, one after the other."""
+    rows = (zip(*(c.to_pylist() for c in batch.columns), strict=True) for batch in batches)
     part = _own_part()
-    for one in merged(_rows(batches), work, part):
+    for one in merged(itertools.chain.from_iterable(rows), work, part):
         yield from _as_batches(pieces_of(one, part, size), size)
 
 
@@ -351,23 +348,19 @@ def _own_part() -> int:
 
 def _gathered(batches: Iterator[Batch]) -> Iterator[Batch]:
     """Join small batches: Spark's have 10,000 rows, and each costs a pass some time."""
+    import pyarrow
+
     waiting: list[Batch] = []
     rows = size = 0
     for batch in batches:
         if waiting and (rows + batch.num_rows > _ROWS or size + batch.nbytes > _BYTES):
-            yield _joined(waiting)
+            yield pyarrow.concat_batches(waiting)
             waiting, rows, size = [], 0, 0
         if batch.num_rows:
             waiting.append(batch)
             rows, size = rows + batch.num_rows, size + batch.nbytes
     if waiting:
-        yield _joined(waiting)
-
-
-def _joined(batches: list[Batch]) -> Batch:
-    import pyarrow
-
-    return pyarrow.Table.from_batches(batches).combine_chunks().to_batches()[0]
+        yield pyarrow.concat_batches(waiting)
 
 
 def _typed(batch: Batch, schema: pyarrow.Schema) -> Batch:
@@ -378,11 +371,6 @@ def _typed(batch: Batch, schema: pyarrow.Schema) -> Batch:
         return batch.select([])
     cast = [column.cast(kind) for column, kind in zip(batch.columns, schema.types, strict=True)]
     return pyarrow.RecordBatch.from_arrays(cast, schema=schema)
-
-
-def _rows(batches: Iterator[Batch]) -> Iterator[Piece]:
-    for batch in batches:
-        yield from zip(*(column.to_pylist() for column in batch.columns), strict=True)
 
 
 def _as_batches(pieces: Iterator[Piece], size: int) -> Iterator[Batch]:

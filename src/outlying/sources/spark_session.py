@@ -139,30 +139,25 @@ def _explained(source: str, error: Exception) -> BaseException:
 
 
 def words(text: str) -> str:
-    """Say in plain words what a text of Spark says; what is unknown keeps its useful line."""
-    for pattern, said in _WORDS:
+    """Say in plain words what a text of Spark says; what is unknown keeps its useful line.
+
+    That is the end of Python's traceback, or Java's first cause, without classes and codes.
+    """
+    for pattern, plain in _WORDS:
         found = re.search(pattern, text)
         if found is not None:
-            return said.format(*(re.sub(r"(\d), (\d)", r"\1.\2", it) for it in found.groups()))
-    return f"Spark cannot read it: {_reason(text)}"
-
-
-def _reason(text: str) -> str:
-    """Return the line that tells most: the end of Python's traceback, or Java's first cause."""
+            return plain.format(*(re.sub(r"(\d), (\d)", r"\1.\2", it) for it in found.groups()))
     python = re.search(r"Traceback .*?^(\w[\w.]*: .*?)$", text, re.MULTILINE | re.DOTALL)
     if python is not None:
-        return python[1]
+        return f"Spark cannot read it: {python[1]}"
     lines = [line.strip(": ") for line in text.splitlines() if line.strip()]
     causes = [line for line in lines if line.startswith("Caused by: ")]
     first = [line for line in lines if not line.startswith("An error occurred while calling")]
-    return _bare((causes[-1:] or first or ["no reason is given"])[0])
-
-
-def _bare(line: str) -> str:
-    """Leave out where it happened, classes of Java and codes."""
+    line = (causes[-1:] or first or ["no reason is given"])[0]
     line = re.sub(r"^.*: Lost task .*?\(TID \d+\) \(.*?\): ", "", line)
     line = re.sub(r"^(?:Caused by: )?(?:[\w$]+\.)+[\w$]+: ", "", line)
-    return re.sub(r"^\[[\w.]+\] | ?SQLSTATE: \w+;?$", "", line)
+    line = re.sub(r"^\[[\w.]+\] | ?SQLSTATE: \w+;?$", "", line)
+    return f"Spark cannot read it: {line}"
 
 
 # --- sessions ------------------------------------------------------------------------------------
@@ -176,6 +171,7 @@ def session_of(master: str) -> Any:
                 importlib.import_module(name)
     except ImportError:
         raise MissingExtraError("Spark", "spark") from None
+    from pyspark import SparkContext
     from pyspark.sql import SparkSession
 
     scheme, _, rest = master.partition("://")
@@ -184,8 +180,19 @@ def session_of(master: str) -> Any:
     builder: Any = SparkSession.builder
     if scheme == "sc":
         return builder.remote(master).getOrCreate()
-    _refuse_another(master)
-    _require_java()
+    active = SparkContext._active_spark_context
+    if active is not None and active.master != master:
+        raise SourceError(
+            f"{master}: this process has a Spark session of {active.master} already; stop it "
+            "first, or give a DataFrame of it"
+        )
+    home = os.environ.get("JAVA_HOME")
+    if shutil.which("java", path=home and str(Path(home, "bin"))) is None:
+        where = f"JAVA_HOME is {home}, without bin/java" if home else "there is no java on PATH"
+        raise SourceError(
+            f"Spark needs Java, and {where}; install it (on Debian: apt-get install "
+            "openjdk-17-jre-headless) or set JAVA_HOME"
+        )
     builder = builder.master(master).appName("outlying")
     for key, value in _SETTINGS.items():
         builder = builder.config(key, value)
@@ -211,28 +218,6 @@ def _reach(master: str, hosts: str, port: int) -> None:
     raise SourceError(
         f"{master}: Spark cannot be reached ({faults[0]}); check host and port, and that it runs"
     )
-
-
-def _refuse_another(master: str) -> None:
-    from pyspark import SparkContext
-
-    active = SparkContext._active_spark_context
-    if active is not None and active.master != master:
-        raise SourceError(
-            f"{master}: this process has a Spark session of {active.master} already; stop it "
-            "first, or give a DataFrame of it"
-        )
-
-
-def _require_java() -> None:
-    home = os.environ.get("JAVA_HOME")
-    place = Path(home, "bin") if home else None
-    if shutil.which("java", path=place and str(place)) is None:
-        looked = f"JAVA_HOME is {home}, without bin/java" if home else "there is no java on PATH"
-        raise SourceError(
-            f"Spark needs Java, and {looked}; install it (on Debian: apt-get install "
-            "openjdk-17-jre-headless) or set JAVA_HOME"
-        )
 
 
 @contextmanager
