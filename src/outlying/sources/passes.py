@@ -18,7 +18,7 @@ import functools
 import math
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from queue import SimpleQueue
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar, cast
+from typing import TYPE_CHECKING, Protocol, TypeAlias, TypeVar, cast
 
 from outlying.errors import ColumnError, RowAt, SourceError, unknown_name
 from outlying.parallel import usable_workers
