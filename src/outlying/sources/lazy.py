@@ -112,9 +112,7 @@ def _of_delta(data: Any, wanted: int | dt.datetime | None) -> BatchFeeder:
             last, is_there = table.version(), False
             with contextlib.suppress(Exception):
                 table.load_as_version(wanted)
-                # before the first state, deltalake takes the first
-                written = float(table.history(1)[0].get("timestamp", 0)) / 1000
-                is_there = isinstance(wanted, int) or written <= wanted.timestamp()
+                is_there = isinstance(wanted, int) or _written(table) <= wanted.timestamp()
             if not is_there:
                 raise SourceError(
                     f"{source}: there is no snapshot {wanted}; the last version is {last}"
@@ -129,6 +127,11 @@ def _of_delta(data: Any, wanted: int | dt.datetime | None) -> BatchFeeder:
         return found
 
     return BatchFeeder(source, lambda: dataset.schema, batches, _explain_delta)
+
+
+def _written(table: Any) -> float:
+    """Return when the state of a table was written: before the first, deltalake takes the first."""
+    return float(table.history(1)[0].get("timestamp", 0)) / 1000
 
 
 def open_delta(data: str | os.PathLike[str]) -> DeltaTable:

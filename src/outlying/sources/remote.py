@@ -191,8 +191,9 @@ def fetch(address: str) -> Any:
         return PrivateCopy(place.source, _chunks(place), suffix or "")
     folder = opened(address, is_part=True)
     with remote_errors(folder.source):
-        if folder.files.exists(f"{folder.path.rstrip('/')}/_delta_log"):
-            return lazy.open_delta(address)
+        is_delta = folder.files.exists(f"{folder.path.rstrip('/')}/_delta_log")
+    if is_delta:
+        return lazy.open_delta(address)
     places = expanded(address)
     suffixes = [registry.suffix_of(place.path, registry.SUFFIXES) or "" for place in places]
     if set(suffixes) == {".parquet"}:
