@@ -586,10 +586,10 @@ def test_a_past_that_nobody_wants_takes_no_pass(
     scan = outlying.scan(tmp_path)
     explainer = outlying.Explainer(scan, **named)
     assert explainer.rows == 2 * few_drawn
-    assert scan.traffic.scans == 1
+    assert scan.scans == 1
     asked = outlying.scan(tmp_path)
     assert outlying.Explainer(asked).rows == 2 * few_drawn
-    assert asked.traffic.scans == 2
+    assert asked.scans == 2
 
 
 def test_days_that_name_no_row_take_no_pass(tmp_path: Path, few_drawn: int) -> None:
@@ -600,4 +600,4 @@ def test_days_that_name_no_row_take_no_pass(tmp_path: Path, few_drawn: int) -> N
     table.to_parquet(tmp_path / "part.parquet")
     scan = outlying.scan(tmp_path)
     assert outlying.Explainer(scan).rows == rows
-    assert scan.traffic.scans == 1
+    assert scan.scans == 1
