@@ -374,6 +374,6 @@ def _in_memory(table: Table, options: Options) -> MemoryPopulation:
         from outlying.search.memory import MemoryPopulation
 
         return MemoryPopulation(table, options)
-    from outlying.reference.population import PaperPopulation
+    from outlying.reference.search import PaperPopulation
 
     return PaperPopulation(table, options)

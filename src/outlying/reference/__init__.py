@@ -6,8 +6,8 @@ rows DB_E that satisfy the conditions E, as o does, the value o[p] is exceptiona
 
     formulas        densities f (section 3), F, G, f_o, Omega (4), natural intervals (5.1), the
                     older method on bins (6); method 2, 3, 4 and 8
-    search          DB_E, the scores of pairs, the search with sigma, theta and k (5.2; method 5)
-    population      all of it as findings
+    search          DB_E, the scores of pairs, the search with sigma, theta and k (5.2; method 5),
+                    and all of it as findings
 
 It is slow and obvious on purpose, and shares formulas with the default search, but no code of it.
 """

@@ -13,24 +13,35 @@ from __future__ import annotations
 import functools
 import itertools
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import TypeAlias
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from typing import NoReturn, TypeAlias
 
 import numpy as np
 
+from outlying.errors import OptionError
 from outlying.method.density import Floats, frequencies
-from outlying.method.intervals import Segments
+from outlying.method.intervals import Segments, segments
 from outlying.method.measure import SAME_SCORE, Summary, reaches
 from outlying.method.profiles import NumericProfile, Profile
 from outlying.options import Options, PaperOptions
+from outlying.parallel import in_order, usable_workers
+from outlying.parsing.columns import with_object
 from outlying.reference.formulas import (
     OmegaSummary,
+    binned,
     distribution,
     natural_intervals,
     score,
     window_rows,
 )
-from outlying.search.attributes import Attribute, CategoricalAttribute, NumericAttribute
+from outlying.search.attributes import (
+    Attribute,
+    CategoricalAttribute,
+    NumericAttribute,
+    attribute_of,
+)
+from outlying.search.memory import MemoryPopulation
+from outlying.search.population import Result, Searched, Searching, row_of
 from outlying.search.scoring import (
     CandidateCondition,
     Context,
@@ -38,9 +49,13 @@ from outlying.search.scoring import (
     Hit,
     ObjectProperty,
     Outcome,
+    Progress,
+    no_progress,
 )
 from outlying.table.columns import Mask, Rows
-from outlying.table.table import Condition
+from outlying.table.selection import Selection, check_width, not_empty
+from outlying.table.table import Condition, Table
+from outlying.table.targets import Target, Targets
 from outlying.table.values import value_of
 
 Alive: TypeAlias = Mapping[Context, frozenset[int]]  # properties by context
@@ -49,65 +64,54 @@ _NONE: frozenset[int] = frozenset()
 _SAME_ROWS = 1e-9  # what rounding may add to a number of rows that is a share of all
 
 
-def minimal_pairs(scores: Scores, progress: Callable[[int, int], None]) -> Outcome:
+def minimal_pairs(scores: Scores, progress: Progress) -> Outcome:
     """Find every minimal pair; where none reaches theta, the strongest of each property."""
-    search = _LevelWise(scores)
-    options = scores.options
-    judged = [k for k, own in enumerate(scores.properties) if options.judges(own.family)]
-    alive: Alive = {(): search.visit((), judged)}
-    for _ in range(min(options.max_conditions, len(scores.candidates))):
-        alive = search.next_level(alive, progress)
-    return Outcome(reported=tuple(search.reported), closest=tuple(search.closest.values()))
+    options, families = scores.options, scores.families
+    family_of_condition = [families[k] for k in scores.property_of_condition]
+    reported: list[Hit] = []
+    closest: dict[int, Hit] = {}
 
-
-class _LevelWise:
-    """What has been found so far."""
-
-    def __init__(self, scores: Scores) -> None:
-        self.scores, self.theta = scores, scores.paper.min_outlierness
-        self.family_of_condition = [scores.families[k] for k in scores.property_of_condition]
-        self.reported: list[Hit] = []
-        self.closest: dict[int, Hit] = {}
-
-    def next_level(self, alive: Alive, progress: Callable[[int, int], None]) -> Alive:
-        """Join the contexts of one level into those of the next."""
-        grown: dict[Context, frozenset[int]] = {}
-        for done, context in enumerate(alive):
-            progress(done, len(alive))
-            for added in range(context[-1] + 1 if context else 0, len(self.family_of_condition)):
-                joined = (*context, added)
-                if living := self.living(joined, alive):
-                    grown[joined] = self.visit(joined, living)
-        return {context: living for context, living in grown.items() if living}
-
-    def living(self, context: Context, alive: Alive) -> frozenset[int]:
-        """Return the properties that are alive in all subsets, and in none of the conditions."""
-        families = {self.family_of_condition[item] for item in context}
-        if len(families) < len(context):
-            return _NONE  # one condition per attribute
-        subsets = itertools.combinations(context, len(context) - 1)
-        living = frozenset.intersection(*(alive.get(subset, _NONE) for subset in subsets))
-        return frozenset(p for p in living if self.scores.families[p] not in families)
-
-    def visit(self, context: Context, living: Iterable[int]) -> frozenset[int]:
-        """Score the living properties of a context; return those that stay alive."""
-        mask = self.scores.mask(context)
-        if np.count_nonzero(mask) < self.scores.least_rows(len(context)):
-            return _NONE
-        hits = {place: self.scores.scored(place, context, mask) for place in living}
-        return frozenset(place for place, hit in hits.items() if not self.is_reported(hit))
-
-    def is_reported(self, hit: Hit | None) -> bool:
+    def is_reported(hit: Hit | None) -> bool:
         """Take a pair: report it if it reaches theta, or remember it as the closest."""
         if hit is None:
             return False
-        if reaches(hit.outlierness, self.theta):
-            self.reported.append(hit)
+        if reaches(hit.outlierness, scores.paper.min_outlierness):
+            reported.append(hit)
             return True
-        best = self.closest.get(hit.property)
+        best = closest.get(hit.property)
         if hit.outlierness > SAME_SCORE and (best is None or _rank(hit) < _rank(best)):
-            self.closest[hit.property] = hit
+            closest[hit.property] = hit
         return False
+
+    def visit(context: Context, living: Iterable[int]) -> frozenset[int]:
+        """Score the living properties of a context; return those that stay alive."""
+        mask = scores.mask(context)
+        if np.count_nonzero(mask) < scores.least_rows(len(context)):
+            return _NONE
+        hits = {place: scores.scored(place, context, mask) for place in living}
+        return frozenset(place for place, hit in hits.items() if not is_reported(hit))
+
+    def living(context: Context, alive: Alive) -> frozenset[int]:
+        """Return the properties that are alive in all subsets, and in none of the conditions."""
+        own = {family_of_condition[item] for item in context}
+        if len(own) < len(context):
+            return _NONE  # one condition per attribute
+        subsets = itertools.combinations(context, len(context) - 1)
+        shared = frozenset.intersection(*(alive.get(subset, _NONE) for subset in subsets))
+        return frozenset(p for p in shared if families[p] not in own)
+
+    judged = [k for k, own in enumerate(scores.properties) if options.judges(own.family)]
+    alive: Alive = {(): visit((), judged)}
+    for _ in range(min(options.max_conditions, len(scores.candidates))):
+        grown: dict[Context, frozenset[int]] = {}
+        for done, context in enumerate(alive):
+            progress(done, len(alive))
+            for added in range(context[-1] + 1 if context else 0, len(scores.candidates)):
+                joined = (*context, added)
+                if properties := living(joined, alive):
+                    grown[joined] = visit(joined, properties)
+        alive = {context: properties for context, properties in grown.items() if properties}
+    return Outcome(reported=tuple(reported), closest=tuple(closest.values()))
 
 
 def _rank(hit: Hit) -> tuple[float, int, int, Context]:
@@ -256,3 +260,101 @@ def _candidate(condition: Condition, mask: Mask) -> CandidateCondition:
         return mask if rows is None else mask[rows]
 
     return CandidateCondition(condition, int(np.count_nonzero(mask)), test)
+
+
+# --- the population ------------------------------------------------------------------------------
+
+
+class PaperPopulation(MemoryPopulation):
+    """The population DB; all its rows are compared, and none is judged beforehand."""
+
+    def prepare(self, workers: int | None = None, progress: Progress | None = None) -> None:  # noqa: ARG002
+        """Find the natural intervals of all columns now, not when a row is first explained."""
+        _ = self.ready
+
+    def standing(self, workers: int | None = None, progress: Progress | None = None) -> NoReturn:  # noqa: ARG002
+        """Refuse: the paper judges one object, not all rows."""
+        raise OptionError(
+            'rows are judged by the default search only; leave preset="paper" (--preset paper) out'
+        )
+
+    def scores(self, workers: int | None = None, progress: Progress | None = None) -> NoReturn:
+        """Refuse, as above."""
+        self.standing(workers, progress)
+
+    def searching(
+        self, targets: Targets, workers: int | None, progress: Progress | None
+    ) -> Searching:
+        """Return who searches the targets and finishes each."""
+        told = progress if len(targets) == 1 else None
+        return functools.partial(self._all, targets.items, workers, told)
+
+    def _all(
+        self,
+        items: Sequence[Target],
+        workers: int | None,
+        progress: Progress | None,
+        finish: Callable[[Searched], Result],
+    ) -> Generator[Result, None, None]:
+        if any(item.new is None for item in items):
+            self.prepare()  # before there are several processes
+        work = functools.partial(self._finished_by, finish, progress)
+        yield from in_order(work, items, usable_workers(workers), row_of, most=1)
+
+    def _finished_by(
+        self,
+        finish: Callable[[Searched], Result],
+        progress: Progress | None,
+        items: Sequence[Target],
+    ) -> Iterator[Result]:
+        return (finish(self.searched(item, progress)) for item in items)
+
+    @property
+    def ready(self) -> PaperTable:
+        """The table made ready, once."""
+        return self._once(
+            "paper", lambda: PaperTable(self.table, not_empty(self.selection()), self.options)
+        )
+
+    def searched(self, target: Target, progress: Progress | None = None) -> Searched:
+        """Search one object; a new one joins the population as one more row."""
+        is_new = target.new is not None
+        if target.new is None:
+            found, row = self.ready, int(target.row or 0)
+        else:
+            table, row = with_object(self.table, target.new, self.options), self.table.rows
+            found = PaperTable(table, not_empty(self._selected(table)), self.options)
+        scores = Scores(found.attributes, found.segments, row, found.table.rows, self.options)
+        return Searched(
+            row=None if is_new or target.key else row,
+            key=target.key,
+            values=found.table.values(row) if target.values is None else target.values,
+            table=found.table,
+            rows=self.table.rows,
+            selection=found.selection,
+            attributes=found.attributes,
+            is_streamed=False,
+            is_new=is_new,
+            notes=found.table.notes,
+            outcome=minimal_pairs(scores, progress or no_progress),
+            exact=scores,
+        )
+
+
+class PaperTable:
+    """A table with its columns chosen, cut into bins if that is asked for, and segmented."""
+
+    def __init__(self, table: Table, selection: Selection, options: Options) -> None:
+        paper = options.paper or PaperOptions()
+        columns = (*selection.columns, *selection.derived)
+        check_width(len(columns))
+        made = (binned(column, paper.discretise, paper.bins) for column in columns)
+        self.table, self.selection = table, selection
+        self.attributes: tuple[Attribute, ...] = tuple(
+            attribute_of(column) for column in sorted(made, key=lambda column: column.name)
+        )
+        self.segments: dict[str, Segments] = {
+            item.column.name: segments(item.sorted, paper.seed)
+            for item in self.attributes
+            if isinstance(item, NumericAttribute) and not item.is_constant
+        }

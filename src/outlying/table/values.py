@@ -163,10 +163,9 @@ def _far_text(form: Form, number: float) -> str:
     clock = (dt.datetime.min + dt.timedelta(microseconds=round(rest))).time()
     if form == "duration":
         return f"{int(days)} days" + (f", {clock}" if rest else "")
-    year, *day_of_year = str(np.datetime64(int(days), "D")).rsplit("-", 2)
-    day = "-".join((f"{int(year):0{4 + (number < 0 and year[0] == '-')}d}", *day_of_year))
-    zone = " UTC" if form == "instant" else ""
-    return day if form == "date" else f"{day} {text_of(clock)}{zone}"
+    year, month, place = str(np.datetime64(int(days), "D")).rsplit("-", 2)
+    day = f"{f'-{year[1:]:0>4}' if year[0] == '-' else year}-{month}-{place}"
+    return day if form == "date" else f"{day} {text_of(clock)}{' UTC' * (form == 'instant')}"
 
 
 def limits_of(form: Form) -> tuple[float, float]:
@@ -411,8 +410,7 @@ def _microseconds_of_day(value: object) -> float:
             raise ValueError(EXPECTS["time"]) from None
     if not isinstance(value, dt.time):
         raise ValueError(EXPECTS["time"])
-    seconds = (value.hour * 60 + value.minute) * 60 + value.second
-    return float(seconds * 1_000_000 + value.microsecond)
+    return float((dt.datetime.combine(_EPOCH, value.replace(tzinfo=None)) - _EPOCH) // _MICROSECOND)
 
 
 def _microseconds_of_duration(value: object) -> float:
@@ -437,21 +435,18 @@ def _iso_seconds(text: str) -> float:
 def _iso_duration(value: dt.timedelta) -> str:
     sign = "-" if value < dt.timedelta(0) else ""
     value = abs(value)
-    minutes, seconds = divmod(value.seconds, 60)
-    hours, minutes = divmod(minutes, 60)
+    hours, minutes, seconds = str(dt.timedelta(seconds=value.seconds)).split(":")
     fraction = f".{value.microseconds:06d}".rstrip("0") if value.microseconds else ""
-    return f"{sign}P{value.days}DT{hours}H{minutes}M{seconds}{fraction}S"
+    return f"{sign}P{value.days}DT{hours}H{int(minutes)}M{int(seconds)}{fraction}S"
 
 
 def _moment_text(value: dt.datetime) -> str:
+    if value.microsecond:
+        finest = "microseconds" if value.microsecond % 1000 else "milliseconds"
+    else:
+        finest = "seconds" if value.second else "minutes"
     zone = " UTC" if value.tzinfo is not None else ""
-    value = value.replace(tzinfo=None)
-    text = value.isoformat(sep=" ", timespec="microseconds")
-    if value.microsecond % 1000 == 0:
-        text = value.isoformat(sep=" ", timespec="milliseconds")
-    if value.microsecond == 0:
-        text = value.isoformat(sep=" ", timespec="seconds" if value.second else "minutes")
-    return text + zone
+    return value.replace(tzinfo=None).isoformat(sep=" ", timespec=finest) + zone
 
 
 def _duration_text(value: dt.timedelta) -> str:
