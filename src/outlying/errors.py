@@ -14,9 +14,9 @@ OutlyingError
 └── MissingExtraError   an optional dependency is not installed
 
 A message says what was given, what is allowed and what to try. What Python and the command line
-call by different names is a part of it with a class of its own (`RowAt`, `Setting`), so that each
-gets its own words; these parts, the column and the row can be asked of the error. The command line
-prints the message and exits with code 2.
+call by different names is a part of it with a class of its own (`RowAt`, `OptionName`, `Setting`),
+so that each gets its own words; these parts, the column and the row can be asked of the error. The
+command line prints the message and exits with code 2.
 """
 
 from __future__ import annotations
@@ -74,11 +74,28 @@ class RowAt:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
+class OptionName:
+    """An option by its name; `flag` is there where the command line has another one."""
+
+    name: str
+    flag: str = ""
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def in_shell(self) -> str:
+        """The flag of the command line."""
+        return self.flag or "--" + self.name.replace("_", "-")
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
 class Setting:
     """An option that would help, with the value to give it; None: whatever fits."""
 
     name: str
     value: str | int | bool | None = None
+    flag: str = ""
 
     def __str__(self) -> str:
         value = f'"{self.value}"' if isinstance(self.value, str) else self.value
@@ -87,7 +104,7 @@ class Setting:
     @property
     def in_shell(self) -> str:
         """The flag of the command line."""
-        flag = "--" + self.name.replace("_", "-")
+        flag = OptionName(self.name, self.flag).in_shell
         return flag if self.value is None or self.value is True else f"{flag} {self.value}"
 
 
@@ -122,10 +139,7 @@ class OutlyingError(Exception):
 
     def shell_message(self) -> str:
         """Return the message in the words of the command line, which are those of pages, too."""
-        named = (
-            part.in_shell if isinstance(part, (RowAt, Setting)) else part for part in self.args
-        )
-        return harmless("".join(map(str, named)))
+        return harmless("".join(getattr(part, "in_shell", str(part)) for part in self.args))
 
     def __reduce__(self) -> Any:
         return _restored, (type(self), self.args, self.__dict__)

@@ -14,7 +14,7 @@ import pandas as pd
 import pytest
 
 import outlying
-from outlying.cli.agents import MOST_TEXT
+from outlying.cli.serve import MOST_TEXT
 from tests.conftest import Run
 
 mcp = pytest.importorskip("mcp", reason="mcp is not installed")

@@ -170,7 +170,7 @@ def test_the_order_of_rows_and_workers_change_nothing() -> None:
 
 
 def test_options_of_bagging_are_not_for_strength() -> None:
-    message = 'feature bagging only; give detector="feature-bagging"'
+    message = 'feature bagging only; add detector="feature-bagging"'
     for name in ("strength", "auto"):
         with pytest.raises(outlying.OptionError, match=message):
             outlying.detect({"a": [1.0, 2.0, 9.0]}, rounds=5, detector=name)

@@ -1,4 +1,4 @@
-"""`outlying explain`: why rows are odd. `outlying detect`: which are, explained if asked for."""
+"""`outlying explain`: why rows are odd. `detect`: which are. `compare`: what sets some apart."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import click
+import numpy as np
 
 from outlying import sentences as say
 from outlying.api import Explainer
@@ -19,11 +20,15 @@ from outlying.cli.options import (
     column_choices,
     declared,
     fdr_option,
+    format_option,
     given_of,
     grouped,
+    header_of,
     naming_options,
     open_source,
+    output_option,
     reading_options,
+    table_options,
     take_reading,
 )
 from outlying.cli.resume import line as json_line
@@ -38,21 +43,13 @@ from outlying.cli.writing import (
     write_table,
     writing_options,
 )
-from outlying.detect.api import FEATURE_BAGGING, HOLDS_SCORES, OWN_DETECTORS, STRENGTH
+from outlying.detect import api as detecting
 from outlying.detect.api import detect as find_odd_rows
 from outlying.detect.given_scores import ColumnScores
-from outlying.detect.strength import Progress
+from outlying.detect.rules import explained_set
 from outlying.errors import OptionError
 from outlying.fitted.file import is_model
-from outlying.options import (
-    BAGGING,
-    COLUMN_OPTIONS,
-    CONTEXT_OPTIONS,
-    EXPLAIN_OPTIONS,
-    Bagging,
-    Options,
-    ReadOptions,
-)
+from outlying.options import BAGGING, EXPLAIN_OPTIONS, Options, ReadOptions
 from outlying.render import listing
 from outlying.render.files import Output
 from outlying.render.predicates import DIALECTS
@@ -114,8 +111,6 @@ def _check_source(source: str | None, reading: ReadOptions) -> None:
         raise OptionError("which table? Name a file, a folder or a database as SOURCE")
 
 
-#: Options of explanations that count with --explain only, beside those of columns.
-_FOR_EXPLAIN = ("top", "references")
 _ranking_options = all_of(
     grouped(
         "Which rows",
@@ -123,13 +118,8 @@ _ranking_options = all_of(
         type=int,
         help="This many rows, exceptional or not.  [default: all exceptional ones, 100 at most]",
     ),
-    fdr_option,
     grouped(
-        "Which rows",
-        "--alerts",
-        type=int,
-        metavar="N",
-        help="Exceptional are the N strongest rows.",
+        "Which rows", "--alerts", type=int, metavar="N", help="Exceptional are the N strongest."
     ),
     grouped(
         "Which rows",
@@ -143,12 +133,11 @@ _ranking_options = all_of(
     grouped(
         "Which rows",
         "--detector",
-        type=click.Choice(OWN_DETECTORS),
+        type=click.Choice(detecting.OWN_DETECTORS),
         help="Rank rows by what is found on them, or by their distance to neighbours.  "
         "[default: strength]",
     ),
-)
-_telling_options = all_of(
+    fdr_option,
     grouped("Output", "--explain", is_flag=True, help="Tell the whole story of each row."),
     grouped(
         "Output",
@@ -162,15 +151,13 @@ _telling_options = all_of(
 @click.command(cls=GroupedCommand)
 @click.argument("source", required=False)
 @_ranking_options
-@declared(CONTEXT_OPTIONS.values())
-@declared((*COLUMN_OPTIONS.values(), EXPLAIN_OPTIONS["references"]))
-@reading_options
+@table_options
+@declared([EXPLAIN_OPTIONS["references"]])
 @against_option
-@_telling_options
 @writing_options
 @declared(BAGGING.values())
 def detect(source: str | None, explain: bool, **given: Any) -> None:
-    """List what is odd in a table: the exceptional rows of SOURCE, the oddest first.
+    """List what is odd in a table, the oddest rows first.
 
     `outlying FILE` is short for `outlying detect FILE`. SOURCE is whatever `outlying explain`
     takes. Each row is told in a line: which cell is odd, what was expected, and where. --explain
@@ -180,7 +167,22 @@ def detect(source: str | None, explain: bool, **given: Any) -> None:
     _check_source(source, reading)
     given["resume"], resume = given["resume"] and explain, given["resume"]
     job = WriteJob.taken_from(given, source, reading, Naming(), DETECT)
-    options, ranking, column = _apart(given, explain, ["--resume"] * resume)
+    options = given_of(given)
+    for_stories = [f"--{name}" for name in ("pairs", "references") if name in options]
+    if (for_stories or resume) and not explain:
+        flags = " and ".join(for_stories + ["--resume"] * resume)
+        raise OptionError(f"for {flags} rows must be explained: add --explain")
+    column, lowest = options.pop("score_column", None), options.pop("lowest", False)
+    ranking = {name: options.pop(name) for name in ("top", "fdr", "alerts") if name in options}
+    bagging = {name: options.pop(name) for name in BAGGING if name in options}
+    if column is not None and "detector" in options:
+        raise OptionError("--score-column ranks by itself; leave --detector out")
+    detector = options.pop("detector", detecting.STRENGTH)
+    settings = detecting.ranking(detector, column, bagging, lowest=lowest, **ranking)
+    if "against" in options and not settings.by_strength:
+        raise OptionError("--against ranks by strength; leave --score-column and --detector out")
+    if "pairs" in options:
+        options["top"] = check_whole("pairs", options.pop("pairs"), 1)
 
     def load(line: ProgressLine, watcher: _Printer | None = None) -> Run:
         explainer, scores = _opened(open_source(source, reading), options, column)
@@ -189,25 +191,30 @@ def detect(source: str | None, explain: bool, **given: Any) -> None:
         found = find_odd_rows(
             explainer,
             unusual=job.everything,
+            detector=detector,
             watcher=watcher,
             scores=scores,
+            lowest=lowest,
             workers=job.workers,
             progress=line.step,
             **ranking,
+            **bagging,
         )
         is_told = explain or job.form == "html"
-        targets = _targets(explainer, found, job.workers, line.step) if is_told else Targets(())
+        targets = _targets(explainer, found, job.workers, line) if is_told else Targets(())
         return Run(job, explainer, targets, line, found)
 
     if explain or job.form == "html":
         run(job, load)
         return
     with Output.to(job.file, job.inputs) as out, progress_line(job.quiet) as line:
-        if job.form == "text":
-            printer = _Printer(out, job, line)
-            printer.finish(load(line, printer).detection)
+        printer = _Printer(out, job, line) if job.form == "text" else None
+        found = load(line, printer).detection
+        assert found is not None  # noqa: S101 - it has just been made
+        if printer is not None:
+            printer.finish(found)
         else:
-            _write(job, out, load(line).detection)
+            _write(job, out, found)
 
 
 class _Printer:
@@ -236,9 +243,8 @@ class _Printer:
         for told in self._lines.add(flagged, flagged.reason.sentence):
             self._say(told)
 
-    def finish(self, detection: Detection | None) -> None:
+    def finish(self, detection: Detection) -> None:
         """Print what is known when all rows are explained."""
-        assert detection is not None  # noqa: S101 - it has just been made
         self.line.clear()
         if self._lines is None:
             self.out.write_all(listing.parts(detection, self.job.look()))
@@ -257,17 +263,16 @@ class _Printer:
 
 
 def _targets(
-    explainer: Explainer, detection: Detection, workers: int | None, progress: Progress
+    explainer: Explainer, detection: Detection, workers: int | None, line: ProgressLine
 ) -> Targets:
     """Name the rows to explain: by position, or, of a stream, by what they hold."""
     if not explainer.is_streamed:
         return Targets.of_rows(detection.positions).with_labels(explainer.table)
     wheres = [dict(item.key or item.values) for item in detection.rows]
-    return explainer.targets(RowRequest(wheres=wheres), progress, workers)
+    return explainer.targets(RowRequest(wheres=wheres), line.step, workers)
 
 
-def _write(job: WriteJob, out: Output, detection: Detection | None) -> None:
-    assert detection is not None  # noqa: S101 - it has just been made
+def _write(job: WriteJob, out: Output, detection: Detection) -> None:
     form, found = job.form, [item.findings for item in detection.rows if item.findings is not None]
     if job.brief and len(found) < len(detection.rows):
         raise OptionError("--brief tells findings, which these rows have not: add --explain")
@@ -282,53 +287,55 @@ def _write(job: WriteJob, out: Output, detection: Detection | None) -> None:
         out.write_all(json_line(content).rstrip("\n") for content in lines)
 
 
-def _apart(
-    given: dict[str, Any], explain: bool, flags: list[str]
-) -> tuple[dict[str, Any], dict[str, Any], str | None]:
-    """Return options of explanations, those of ranking, and the column of scores, checked."""
-    known = given_of(given)
-    bagging = {name: known.pop(name) for name in BAGGING if name in known}
-    useless = [f"--{name}" for name in ("pairs", "references") if name in known] + flags
-    if useless and not explain:
-        raise OptionError(f"for {' and '.join(useless)} rows must be explained: add --explain")
-    Bagging.of(**bagging)
-    top = check_whole("top", known.pop("top"), 1) if "top" in known else None
-    if "pairs" in known:
-        known["top"] = check_whole("pairs", known.pop("pairs"), 1)
-    column, lowest, detector = (known.pop(n, None) for n in ("score_column", "lowest", "detector"))
-    flags = [f"--{name}" for name in bagging]
-    if column is None and lowest:
-        raise OptionError("--lowest tells how to read scores: add --score-column NAME")
-    if column is not None and (bagging or detector):
-        if not bagging:
-            raise OptionError("--score-column ranks by itself; leave --detector out")
-        raise OptionError(
-            f"{' and '.join(flags)}: for feature bagging only; --score-column ranks without it"
-        )
-    if detector != FEATURE_BAGGING and bagging:
-        raise OptionError(
-            f"{' and '.join(flags)}: for feature bagging only; add --detector {FEATURE_BAGGING}"
-        )
-    Options.of(**{name: known[name] for name in _FOR_EXPLAIN if name in known})
-    if "against" in known and (column is not None or detector == FEATURE_BAGGING):
-        raise OptionError("--against ranks by strength; leave --score-column and --detector out")
-    rate: dict[str, Any] = {name: known.pop(name) for name in ("fdr", "alerts") if name in known}
-    ranking = {**rate, "top": top, "lowest": lowest, "detector": detector or STRENGTH, **bagging}
-    return known, ranking, column
-
-
 def _opened(
     data: Table | Feeder, options: dict[str, Any], column: str | None
 ) -> tuple[Explainer, ColumnScores | None]:
     """Prepare the table; a column of scores is kept apart."""
-    table = data if isinstance(data, Table) else Explainer(data).table
-    scores = None
+    table, scores = header_of(data), None
     if column is not None:
         if not isinstance(data, Table):
             raise OptionError(
                 f"--score-column needs all rows in memory; {table.source} is read as a stream"
             )
         scores = ColumnScores.of(table, column, options.get("infinite", "error"))
-        data = table.without(column, HOLDS_SCORES)
-    against = options.pop("against", None)
-    return Explainer(data, against=against, **column_choices(options, table)), scores
+        data = table.without(column, detecting.HOLDS_SCORES)
+    return Explainer(data, **column_choices(options, table)), scores
+
+
+@click.command(cls=GroupedCommand)
+@click.argument("source")
+@naming_options
+@grouped("Output", "--top", type=int, default=5, help="Most rules to tell.  [default: 5]")
+@format_option(("text", "json"), "For people or for programs.")
+@output_option
+@table_options
+def compare(source: str, top: int, form: str, output: str | None, **given: Any) -> None:
+    """Say what sets some rows apart from all others, as rules.
+
+    Each rule is told with how often it is right. Name the rows by --where-true COLUMN, by --where
+    COLUMN=VALUE (all rows with these values), by --rows or by --rows-file. The columns that name
+    them are not compared.
+    """
+    naming, most = Naming.taken_from(given), check_whole("top", top, 1)
+    if naming.way not in ("where", "where_true", "rows", "rows_file"):
+        raise OptionError(
+            "which rows? Name them by --where-true COLUMN, --where COLUMN=VALUE, --rows or "
+            "--rows-file"
+        )
+    naming.check_standard_input(source)
+    data = open_source(source, take_reading(given))
+    if not isinstance(data, Table):
+        raise OptionError(
+            f"compare needs all rows in memory; {source} is read as a stream: add --engine memory"
+        )
+    request = naming.request(data, is_streamed=False)
+    named = dict(request.wheres[0]) if request.wheres else {}
+    with Output.to(output, (source, *naming.files)) as out:
+        explainer = Explainer(
+            data, **column_choices(given_of(given), data, (*naming.marks, *named))
+        )
+        table = explainer.table
+        inside = np.zeros(table.rows, dtype=bool)
+        inside[table.matching(named) if named else list(request.rows or ())] = True
+        found = explained_set(explainer, inside, most)
+        out.write(found.to_json(indent=2) if form == "json" else found.text())

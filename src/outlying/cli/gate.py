@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import os
 import tomllib
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,15 +16,14 @@ from outlying.cli.options import (
     GroupedCommand,
     against_option,
     all_of,
-    column_choices,
-    declared,
     fdr_option,
-    given_of,
+    format_option,
     grouped,
+    header_of,
     names,
-    open_source,
-    reading_options,
-    take_reading,
+    open_table,
+    output_option,
+    table_options,
 )
 from outlying.cli.terminal import progress_line
 from outlying.errors import NoRowsError, OptionError, harmless, shown, unknown_name
@@ -32,9 +32,7 @@ from outlying.gate.accepted import Accepted
 from outlying.gate.backtest import backtest
 from outlying.gate.check import Check, exceptional_stories
 from outlying.gate.check import check as judge
-from outlying.options import COLUMN_OPTIONS, CONTEXT_OPTIONS
 from outlying.render.files import Output
-from outlying.table.table import Table
 
 
 @click.command(cls=GroupedCommand)
@@ -51,26 +49,22 @@ from outlying.table.table import Table
     "Output", "--min-group", type=int, help="Put labels of fewer rows together.  [default: none]"
 )
 @grouped("Output", "--quiet", is_flag=True, help="Say nothing.")
-@declared(CONTEXT_OPTIONS.values())
-@declared(COLUMN_OPTIONS.values())
-@reading_options
-def fit(source: str, output: str, **given: Any) -> None:
-    """Keep what rows are judged by: a model of SOURCE, for `--against`.
+@table_options
+def fit(source: str, output: str, quiet: bool, **given: Any) -> None:
+    """Keep a model of a table in a file, to judge new rows by.
 
-    The file holds up to 20,000 rows, drawn at random where there are more; see docs/pipeline.md.
+    `outlying check NEW --against FILE` does so. The file holds up to 20,000 rows, drawn at random
+    where there are more; see docs/pipeline.md.
     """
-    reading = take_reading(given)
-    quiet, redact, least = given.pop("quiet"), given.pop("redact"), given.pop("min_group")
+    redact, least = given.pop("redact"), given.pop("min_group")
     if output == "-":
         raise OptionError("a model is a file; name one by -o FILE")
-    data = open_source(source, reading)
-    table = data if isinstance(data, Table) else Explainer(data).table
-    explainer = Explainer(data, **column_choices(given_of(given), table))
+    data, choices = open_table(source, given)
+    explainer = Explainer(data, **choices)
     with progress_line(quiet) as line:
         explainer.standing(line.step)  # what cannot be judged is not kept
-        kept = explainer.save(
-            output, redact=names(redact, table), min_group=least, inputs=(source,)
-        )
+        redacted = names(redact, header_of(data))
+        kept = explainer.save(output, redact=redacted, min_group=least, inputs=(source,))
     if not quiet:
         size = os.path.getsize(output)  # noqa: PTH202 - it may be a device
         said = f"{output}: {kept.table.rows:,} of {kept.total:,} rows, {size:,} bytes"
@@ -111,34 +105,27 @@ def _configure(ctx: click.Context, _: click.Parameter, file: str | None) -> None
     ctx.default_map = {**(ctx.default_map or {}), **found}
 
 
-_check_options = all_of(
+_verdict_options = all_of(
     grouped(
         "Verdict",
         "--max-exceptional",
         default="0",
         metavar="N|SHARE",
-        help="So many exceptional rows may pass: a number, or a share such as 0.1%.  [default: 0]",
+        help="At most this many exceptional rows may pass: a number, or a share such as 0.1%.  "
+        "[default: 0]",
     ),
-    grouped("Verdict", "--warn-above", metavar="N|SHARE", help="More are a warning."),
-    fdr_option,
-    grouped(
-        "Verdict",
-        "--backtest",
-        metavar="COLUMN",
-        help="Tell how many rows each past day would have raised, or each value of a column that "
-        "is no date: judged by the rows before it. No verdict: exit code 0.",
-    ),
+    grouped("Verdict", "--warn-above", metavar="N|SHARE", help="Warn of more than this."),
     grouped(
         "Verdict",
         "--accept",
         metavar="FILE",
-        help="Findings that were looked at (TOML) are silent.",
+        help="Do not count findings that were looked at: a file of `outlying accept`.",
     ),
     grouped(
         "Verdict",
         "--where-true",
         metavar="COLUMN",
-        help="The rows that this column marks are the wrong ones; none is clean.",
+        help="The wrong rows are those that this column marks; where there are none, all is well.",
     ),
     grouped(
         "Verdict",
@@ -150,84 +137,85 @@ _check_options = all_of(
         help="Options of this command.  [default: outlying.toml, or [tool.outlying] of "
         "pyproject.toml]",
     ),
+    fdr_option,
     grouped(
         "Output",
-        "--format",
-        "form",
-        type=click.Choice(("text", "json", "junit", "md", "github")),
-        default="text",
-        help="text; json; JUnit XML; md: for the page of a job; github: annotations.  "
-        "[default: text]",
+        "--backtest",
+        metavar="COLUMN",
+        help="No verdict, but how many rows each past day would have raised, judged by the rows "
+        "before it. COLUMN holds the dates, or names of what rows come in.",
     ),
-    grouped(
-        "Output", "-o", "--output", metavar="FILE", help="Write to a file, not standard output."
-    ),
-    grouped("Output", "--quiet", is_flag=True, help="The summary line alone; no progress."),
 )
+_FORMATS: dict[str, Callable[[Check], str]] = {
+    "text": report.text,
+    "json": lambda found: found.to_json(indent=2),
+    "junit": report.junit,
+    "md": report.table,
+    "github": report.github,
+}
 
 
 @click.command(cls=GroupedCommand)
 @click.argument("source")
 @against_option
-@_check_options
-@declared(CONTEXT_OPTIONS.values())
-@declared(COLUMN_OPTIONS.values())
-@reading_options
+@_verdict_options
+@format_option(
+    tuple(_FORMATS), "text; json; junit: XML; md: for the page of a job; github: annotations."
+)
+@output_option
+@grouped("Output", "--quiet", is_flag=True, help="The summary line alone; no progress.")
+@table_options
 @click.pass_context
 def check(ctx: click.Context, /, source: str, **given: Any) -> None:
-    """Say whether the rows of SOURCE may pass, for a nightly job.
+    r"""Say whether a table may pass, for a nightly job.
+
+    It may where no row is exceptional. SOURCE is compared with a model of good rows (--against), or
+    without one its rows with each other.
+
+    \b
+      outlying fit good.csv -o base.outlying
+      outlying check tonight.csv --against base.outlying
 
     Exit code 0: clean, 1: findings, 2: could not run, 3: cannot judge (columns are missing or
-    changed, too few rows). Without --against the table is judged by itself.
+    changed, too few rows).
     """
-    reading = take_reading(given)
-    form, output, quiet = (given.pop(name) for name in ("form", "output", "quiet"))
-    own = {name: given.pop(name) for name in _GATE}
-    by = given.pop("backtest")
+    form, output, quiet, by = (given.pop(k) for k in ("form", "output", "quiet", "backtest"))
+    own = {name: given.pop(name) for name in (*_OF_BACKTEST, *_OF_VERDICT)}
     inputs = [name for name in (source, own["against"], own["accept"]) if name is not None]
     with Output.to(output, inputs) as out:
         try:
-            data = open_source(source, reading)
+            data, choices = open_table(source, given)
         except NoRowsError as error:
             found = Check("cannot judge", source, 0, faults=(str(error),))
         else:
-            table = data if isinstance(data, Table) else Explainer(data).table
-            choices = column_choices(given_of(given), table)
             if by is not None:
                 out.write(_past(data, by, form, quiet, own, choices))
                 return
             found = judge(data, **own, **choices)
-        out.write(_written(found, form, quiet))
+        is_short = quiet and form == "text"
+        out.write(harmless(found.summary) if is_short else _FORMATS[form](found))
     ctx.exit(found.exit_code)
 
 
-_GATE = ("against", "max_exceptional", "warn_above", "fdr", "accept", "where_true")
-#: Options of a verdict that count for past days, too.
+#: Options of a verdict: those that count for past days, too, and the others.
 _OF_BACKTEST = ("against", "max_exceptional", "fdr")
+_OF_VERDICT = ("warn_above", "accept", "where_true")
 
 
 def _past(
     data: Any, by: str, form: str, quiet: bool, own: dict[str, Any], choices: dict[str, Any]
 ) -> str:
     """Return how many rows each past day would have raised."""
-    useless = [name for name in _GATE if own[name] is not None and name not in _OF_BACKTEST]
     if form not in ("text", "json"):
         raise OptionError(f"--backtest is told as text or json; leave --format {form} out")
+    useless = [f"--{name.replace('_', '-')}" for name in _OF_VERDICT if own[name] is not None]
     if useless:
-        flags = " and ".join(f"--{name.replace('_', '-')}" for name in useless)
+        flags = " and ".join(useless)
         raise OptionError(f"{flags}: for a verdict, which --backtest does not give; leave it out")
     found = backtest(data, by=by, **{name: own[name] for name in _OF_BACKTEST}, **choices)
     if form == "json":
         return found.to_json(indent=2)
     return found.summary if quiet else str(found)
-
-
-def _written(found: Check, form: str, quiet: bool) -> str:
-    if form == "json":
-        return found.to_json(indent=2)
-    if form == "text":
-        return report.text(found, quiet=quiet)
-    return {"junit": report.junit, "md": report.table, "github": report.github}[form](found)
 
 
 @click.command(cls=GroupedCommand)
@@ -241,30 +229,42 @@ def _written(found: Check, form: str, quiet: bool) -> str:
 @grouped(
     "Entry", "--wrong", is_flag=True, help="The row is wrong: nothing is compared with it any more."
 )
-@declared(CONTEXT_OPTIONS.values())
-@declared(COLUMN_OPTIONS.values())
-@reading_options
-def accept(source: str, row: int, against: str | None, output: str, **given: Any) -> None:
-    """Write what is exceptional in a row of SOURCE to a file of accepted findings.
+@table_options
+def accept(
+    source: str,
+    row: int,
+    against: str | None,
+    output: str,
+    reason: str,
+    author: str,
+    expires: dt.datetime | None,
+    wrong: bool,
+    **given: Any,
+) -> None:
+    """Write what is exceptional in a row to a file of accepted findings.
 
     `outlying check --accept FILE` counts such findings, and is silent about them. The entries can
     be changed by hand: in place of a value a range (low, high), without an entity any row.
     """
-    reading = take_reading(given)
-    said = {name: given.pop(name) for name in ("reason", "author")}
-    expires, is_wrong = given.pop("expires"), given.pop("wrong")
-    said |= {"date": dt.date.today()}
-    said |= {"expires": expires.date()} if expires else {}
-    said |= {"verdict": "wrong"} if is_wrong else {}
-    data = open_source(source, reading)
-    table = data if isinstance(data, Table) else Explainer(data).table
-    explainer = Explainer(data, against=against, **column_choices(given_of(given), table))
+    data, choices = open_table(source, given)
+    explainer = Explainer(data, against=against, **choices)
     if not 1 <= row <= explainer.rows:
         raise OptionError(
             f"row {row} does not exist: {explainer.table.source} has rows 1 to {explainer.rows:,}"
         )
     findings = explainer.explain(row=row - 1)
-    new = [Accepted.of(findings, story, **said) for story in exceptional_stories(findings)]
+    new = [
+        Accepted.of(
+            findings,
+            story,
+            verdict="wrong" if wrong else "fine",
+            reason=reason,
+            author=author,
+            date=dt.date.today(),
+            expires=expires and expires.date(),
+        )
+        for story in exceptional_stories(findings)
+    ]
     inputs = [name for name in (source, against) if name is not None]
     with Output.to(output, inputs) as out:
         out.write(accepted.added(output, new).rstrip("\n"))

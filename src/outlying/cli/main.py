@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
 import signal
 import sys
@@ -15,11 +16,9 @@ from click.shell_completion import get_completion_class
 import outlying
 from outlying import loading
 from outlying import sentences as say
-from outlying.cli.agents import mcp, skill
-from outlying.cli.commands import detect, explain
-from outlying.cli.compare import compare
+from outlying.cli.commands import compare, detect, explain
 from outlying.cli.gate import accept, check, fit
-from outlying.cli.serve import demo, serve
+from outlying.cli.serve import demo, mcp, serve, skill
 from outlying.cli.terminal import (
     leave_output,
     leave_pipe,
@@ -32,6 +31,15 @@ from outlying.kernel.library import describe_kernel
 
 #: How the loader of libraries says that there is not enough memory for them.
 _NOT_MAPPED = ("failed to map segment", "cannot allocate memory")
+
+
+#: The commands in groups, the first ones to try first.
+_COMMANDS: dict[str, tuple[click.Command, ...]] = {
+    "What is odd, and why": (detect, explain, compare),
+    "To look around": (demo, serve),
+    "In a pipeline": (fit, check, accept),
+    "For agents": (skill, mcp),
+}
 
 
 class PipeClosedError(Exception):
@@ -51,16 +59,11 @@ class Commands(click.Group):
             args = ["detect", *args]
         return super().parse_args(ctx, args)
 
-    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
-        """Return the commands, the first ones to try first."""
-        return list(self.commands)
-
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """List the commands with their whole first sentences."""
-        with formatter.section("Commands"):
-            formatter.write_dl(
-                [(name, _summary(self.commands[name])) for name in self.list_commands(ctx)]
-            )
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        """List the commands in groups, with their whole first sentences."""
+        for group, commands in _COMMANDS.items():
+            with formatter.section(group):
+                formatter.write_dl([(item.name or "", _summary(item)) for item in commands])
 
     def make_context(self, *args: Any, **extra: Any) -> click.Context:
         """Read the arguments; help is shown here."""
@@ -158,22 +161,26 @@ def _say_version(context: click.Context) -> None:
     help="Show the version, and whether the kernel is compiled.",
 )
 def cli() -> None:
-    """Find what is odd in a table, and say why.
+    r"""Find what is odd in a table, and say why.
 
-    `outlying FILE` lists the exceptional rows of a table, the oddest first; `outlying explain FILE
-    --row N` tells why a row is odd. Try `outlying demo` first.
+    \b
+      outlying demo                            an example that is built in
+      outlying orders.csv                      its exceptional rows, the oddest first
+      outlying explain orders.csv --row 17     why this row is odd
+      outlying COMMAND --help                  the options of a command
     """
 
 
 @click.command()
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 def completion(shell: str) -> None:
-    """Print the completion script for a shell; see docs/cli.md for where to put it."""
+    """Print the completion script for a shell (docs/cli.md says where to put it)."""
     kind = get_completion_class(shell)
     if kind is None:
         raise OptionError(f"no completion for {shell!r}; allowed: bash, zsh or fish")
     click.echo(kind(cli, {}, "outlying", "_OUTLYING_COMPLETE").source())
 
 
-for _command in (detect, explain, serve, demo, compare, check, fit, accept, skill, mcp, completion):
+_COMMANDS["For the shell"] = (completion,)
+for _command in itertools.chain(*_COMMANDS.values()):
     cli.add_command(_command)

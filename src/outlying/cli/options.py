@@ -12,9 +12,10 @@ from typing import Any, TypeAlias
 
 import click
 
+from outlying.api import Explainer
 from outlying.checks import Option
 from outlying.errors import ColumnError, ObjectError, OptionError, RowError, unknown_name
-from outlying.options import READ_OPTIONS, ReadOptions
+from outlying.options import COLUMN_OPTIONS, CONTEXT_OPTIONS, READ_OPTIONS, ReadOptions
 from outlying.sources import registry
 from outlying.sources.passes import Feeder
 from outlying.table.table import Table
@@ -24,22 +25,25 @@ from outlying.table.values import Value, read_text
 Command: TypeAlias = Callable[..., None]
 Decorator: TypeAlias = Callable[[Command], Command]
 
-#: Groups of options that few people need: `--help-all` shows them.
-_SELDOM = ("The paper's method", "Feature bagging")
+#: The groups of options, as help shows them; the last ones by `--help-all` only.
+_GROUPS = (
+    *("Which rows", "Verdict", "Entry", "How strict", "Columns", "Reading", "Output", "At most"),
+    *(_SELDOM := ("The paper's method", "Feature bagging")),
+)
+_ABOUT = {"Columns": "NAMES are separated by commas; an option may be repeated, too."}
 _ALL = "outlying.help_all"
 
 
 class GroupedOption(click.Option):
     """An option that the help of its command shows below the name of a group."""
 
-    group = ""
+    def __init__(self, *given: Any, group: str, **settings: Any) -> None:
+        super().__init__(*given, **settings)
+        self.group = group
 
 
 class GroupedCommand(click.Command):
-    """A command whose help shows options in groups; those of no group come last.
-
-    Groups that few people need are shown by `--help-all` only.
-    """
+    """A command whose help shows options in groups; those of no group come last."""
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
         """Return the parameters, with `--help-all` beside `--help`."""
@@ -48,18 +52,18 @@ class GroupedCommand(click.Command):
         return [*params, _HELP_ALL] if has_more else params
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the options, the groups in the order of their first ones."""
-        groups: dict[str, list[tuple[str, str]]] = {}
+        """Write the options."""
+        groups: dict[str, list[tuple[str, str]]] = {name: [] for name in (*_GROUPS, "Options")}
         for item in self.get_params(ctx):
             record = item.get_help_record(ctx) if isinstance(item, click.Option) else None
             if record is not None:
-                groups.setdefault(getattr(item, "group", ""), []).append(record)
-        groups["Options"] = groups.pop("", [])
+                groups[getattr(item, "group", "Options")].append(record)
         for name, records in groups.items():
-            if name in _SELDOM and not ctx.meta.get(_ALL):
-                continue
-            with formatter.section(name):
-                formatter.write_dl(records)
+            if records and (name not in _SELDOM or ctx.meta.get(_ALL)):
+                with formatter.section(name):
+                    if name in _ABOUT:
+                        formatter.write_text(_ABOUT[name])
+                    formatter.write_dl(records)
 
 
 def _show_all(ctx: click.Context, _: click.Parameter, is_asked: bool) -> None:
@@ -81,8 +85,7 @@ _HELP_ALL = click.Option(
 
 def grouped(group: str, *flags: str, **settings: Any) -> Decorator:
     """Return what gives a command an option of a group."""
-    kind = type("Option", (GroupedOption,), {"group": group})
-    return click.option(*flags, cls=kind, **settings)
+    return click.option(*flags, cls=GroupedOption, group=group, **settings)
 
 
 def all_of(*options: Decorator) -> Decorator:
@@ -96,16 +99,16 @@ def all_of(*options: Decorator) -> Decorator:
     return give
 
 
-def declared(options: Iterable[Option], **renamed: str) -> Decorator:
-    """Return what gives a command options by their declaration, some under another flag.
+def declared(options: Iterable[Option]) -> Decorator:
+    """Return what gives a command options by their declaration.
 
     What is not given stays None, so that the library's defaults, or a preset's, take its place.
     """
-    return all_of(*(_option(item, renamed.get(item.name, item.flag)) for item in options))
+    return all_of(*map(_option, options))
 
 
-def _option(option: Option, flag: str) -> Decorator:
-    kind, settings = option.kind, dict[str, Any]()
+def _option(option: Option) -> Decorator:
+    kind, flag, settings = option.kind, option.flag, dict[str, Any]()
     if kind.base is bool:
         flag = f"{flag}/--no-{flag[2:]}" if option.default is True else flag
         settings["is_flag"] = True
@@ -113,9 +116,6 @@ def _option(option: Option, flag: str) -> Decorator:
         settings["type"] = click.Choice(kind.choices) if kind.choices else kind.base
     usual = option.usual or ("" if option.default in (None, False, ()) else str(option.default))
     usual = "yes" if option.default is True else usual
-    words = option.help
-    if option.metavar == "NAMES":
-        words = f"{words.removesuffix('.')}; separate by commas or repeat."
     return grouped(
         option.group,
         flag,
@@ -124,7 +124,7 @@ def _option(option: Option, flag: str) -> Decorator:
         multiple=kind.is_many,
         metavar=option.metavar,
         hidden=option.is_deprecated,
-        help=words + (f"  [default: {usual}]" if usual else ""),
+        help=option.help + (f"  [default: {usual}]" if usual else ""),
         **settings,
     )
 
@@ -175,6 +175,33 @@ def column_choices(given: Mapping[str, Any], table: Table, left_out: Sequence[st
 # --- reading -------------------------------------------------------------------------------------
 
 reading_options = declared(READ_OPTIONS.values())
+#: Gives a command the options that say how a table is read, and what is compared in it.
+table_options = all_of(
+    declared(CONTEXT_OPTIONS.values()), declared(COLUMN_OPTIONS.values()), reading_options
+)
+against_option = grouped(
+    "Reading",
+    "--against",
+    metavar="MODEL",
+    help="Compare with a fitted model (outlying fit), or a table, not with each other.",
+)
+fdr_option = grouped(
+    "How strict",
+    "--fdr",
+    type=float,
+    metavar="SHARE",
+    help="Choose which rows are exceptional so that this share of them is false, say 0.1.",
+)
+output_option = grouped(
+    "Output", "-o", "--output", metavar="FILE", help="Write to a file, not standard output."
+)
+
+
+def format_option(forms: Sequence[str], words: str) -> Decorator:
+    """Return what gives a command the choice of a format, the first one by default."""
+    words = f"{words}  [default: {forms[0]}]"
+    kind = click.Choice(forms)
+    return grouped("Output", "--format", "form", type=kind, default=forms[0], help=words)
 
 
 def take_reading(given: dict[str, Any]) -> ReadOptions:
@@ -182,27 +209,20 @@ def take_reading(given: dict[str, Any]) -> ReadOptions:
     return ReadOptions(**given_of({name: given.pop(name) for name in READ_OPTIONS}))
 
 
-#: Gives a command the option that names what rows are compared with.
-against_option = grouped(
-    "Reading",
-    "--against",
-    metavar="MODEL",
-    help="Compare with a fitted model (outlying fit), or a table, not with each other.",
-)
-#: Gives a command the option that chooses an error rate.
-fdr_option = grouped(
-    "How strict",
-    "--fdr",
-    type=float,
-    metavar="SHARE",
-    help="Exceptional are so many rows that such a share of them is false at most: 0.1.",
-)
-
-
 def open_source(source: str | None, reading: ReadOptions) -> Table | Feeder:
     """Read the table into memory, or open what is read as a stream."""
-    given = {name: getattr(reading, name) for name in READ_OPTIONS}
-    return registry.named(source, **given)
+    return registry.named(source, **{name: getattr(reading, name) for name in READ_OPTIONS})
+
+
+def open_table(source: str, given: dict[str, Any]) -> tuple[Table | Feeder, dict[str, Any]]:
+    """Open a source, and take the options of explanations out of those given."""
+    data = open_source(source, take_reading(given))
+    return data, column_choices(given_of(given), header_of(data))
+
+
+def header_of(data: Table | Feeder) -> Table:
+    """Return a table, or the columns of a stream."""
+    return data if isinstance(data, Table) else Explainer(data).table
 
 
 # --- which rows -----------------------------------------------------------------------------------
@@ -235,7 +255,6 @@ _WAYS = {
         "Many new objects, as JSON lines in a file or - for standard input.",
     ),
 }
-#: Gives a command the options that name what to explain.
 naming_options = all_of(
     *(
         grouped(

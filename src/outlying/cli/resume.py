@@ -37,20 +37,9 @@ except ImportError:  # no such locks on Windows
 _NOT_OURS = "it is a link or no ordinary file, and lines are kept there; remove it, or name another"
 _MOST_SHOWN = 60
 _MOMENT = 2.0  # seconds
-_MEANING = {
-    "schema": "the schema",
-    "version": "the version of outlying",
-    "source": "the table's name",
-    "rows": "the number of rows",
-    "columns": "the columns",
-    "skipped_columns": "the skipped columns",
-    "derived_columns": "the derived columns",
-    "options": "the options",
-    "fingerprint": "the content of the table",
-    "targets": "the rows or objects to explain",
-    "detection": "the detection",
-}
+#: Parts of the header that are too long to be shown where they differ.
 _LONG = {"columns", "skipped_columns", "derived_columns", "fingerprint", "targets", "detection"}
+_WORDS = {"fingerprint": "the content of the table", "targets": "the rows or objects to explain"}
 
 
 def line(content: Mapping[str, Any]) -> str:
@@ -246,26 +235,22 @@ def _compare(then: Mapping[str, Any], now: Mapping[str, Any], path: Path) -> Non
     """Refuse to continue what answers another question; say what differs."""
     if "schema" not in then:
         raise _damaged(path, 1)
-    differs = [name for name in _MEANING if then.get(name) != now.get(name)]
-    if not differs:
+    before, after = ({**head.get("options", {}), **head} for head in (then, now))
+    names = dict.fromkeys((*after, *before))
+    differ = [name for name in names if name != "options" and before.get(name) != after.get(name)]
+    if not differ:
         return
-    said = "; ".join(_difference(name, then.get(name), now.get(name)) for name in differs)
+    changes = "; ".join(_change(name, before.get(name), after.get(name)) for name in differ[:5])
     raise OutputError(
-        f"{path} belongs to another run: {said}. Give the command of that run, or delete {path} "
+        f"{path} belongs to another run: {changes}. Give the command of that run, or delete {path} "
         "to start anew"
     )
 
 
-def _difference(name: str, then: object, now: object) -> str:
-    if name == "options" and isinstance(then, dict) and isinstance(now, dict):
-        changed = [option for option in now if then.get(option) != now[option]]
-        return "; ".join(_change(option, then.get(option), now[option]) for option in changed[:5])
+def _change(name: str, then: object, now: object) -> str:
+    what = _WORDS.get(name, name.replace("_", " "))
     if name in _LONG:
-        return f"{_MEANING[name]} changed"
-    return _change(_MEANING[name], then, now)
-
-
-def _change(what: str, then: object, now: object) -> str:
+        return f"{what} changed"
     texts = [printable(json.dumps(value), _MOST_SHOWN) for value in (then, now)]
     return f"{what} was {texts[0]}, now {texts[1]}"
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
@@ -16,7 +17,7 @@ from outlying.detect.given_scores import (
     detector_name,
     detector_scores,
 )
-from outlying.errors import OptionError, shown
+from outlying.errors import OptionError, OptionName, Setting, not_allowed
 from outlying.options import BAGGING, COLUMN_OPTIONS, CONTEXT_OPTIONS, Bagging, DetectOptions
 from outlying.parallel import usable_workers
 from outlying.results.detections import Detection, Flagged
@@ -44,6 +45,7 @@ HOLDS_SCORES = "holds the scores by which rows are ranked"
 #: So many rows are ranked first where scores do not tell who stands out.
 USUAL_TOP = 10
 
+_SCORES = Setting("scores", flag="--score-column NAME")
 _COLUMNS = (*COLUMN_OPTIONS, *CONTEXT_OPTIONS, *registry.OPTIONS)
 
 
@@ -87,9 +89,9 @@ def detect(
     Further options: columns, exclude, types, infinite, encoding, sheet, as for `explain`. A
     `watcher` is told of each row as soon as it is explained.
     """
-    number = None if top is None else check_whole("top", top, 1)
-    settings = _settings(detector, scores, number, lowest, {**options})
-    settings = dataclasses.replace(settings, **_rate(settings, fdr, alerts))
+    settings = ranking(
+        detector, scores, {**options}, top=top, lowest=lowest, fdr=fdr, alerts=alerts
+    )
     threads = usable_workers(workers)
     explainer, given = _prepared(data, scores, {**options})
     if settings.by_strength:
@@ -114,47 +116,57 @@ def detect(
     return _detection(explainer, selection, settings, scored)
 
 
-def _settings(
-    detector: Any, scores: Any, top: int | None, lowest: bool, options: dict[str, Any]
+def ranking(
+    detector: Any,
+    scores: Any,
+    options: Mapping[str, Any],
+    *,
+    top: int | None = None,
+    lowest: bool = False,
+    fdr: float | None = None,
+    alerts: int | None = None,
 ) -> DetectOptions:
-    """Check what was asked for, before anything is read."""
+    """Check how rows are to be ranked, before anything is read."""
     check_names(options, (*BAGGING, *_COLUMNS))
     own = {name: value for name, value in options.items() if name in BAGGING}
-    ranked = USUAL_TOP if top is None else top  # scores say nothing of who stands out
-    is_default = isinstance(detector, str) and detector in _BY_STRENGTH
-    if scores is None and lowest is not False:
+    is_named = isinstance(detector, str)
+    by_strength = scores is None and is_named and detector in _BY_STRENGTH
+    by_bagging = scores is None and is_named and detector == FEATURE_BAGGING
+    lowest = check_flag("lowest", lowest)
+    if lowest and scores is None:
+        raise OptionError(OptionName("lowest"), " tells how to read scores; add ", _SCORES)
+    if own and not by_bagging:
+        names = [part for name in own for part in (" and ", OptionName(name))][1:]
         raise OptionError(
-            f"lowest is {shown(lowest)}, which tells how to read scores: give scores="
+            *names,
+            ": for feature bagging only; add ",
+            Setting("detector", FEATURE_BAGGING),
+            *(() if scores is None else (" in place of scores",)),
         )
-    if scores is None and isinstance(detector, str) and detector == FEATURE_BAGGING:
-        return DetectOptions(FEATURE_BAGGING, ranked, bagging=Bagging.of(**own))
-    if own:
-        names = " and ".join(own)
-        raise OptionError(
-            f"{names} cannot be used here: for feature bagging only; "
-            f'give detector="{FEATURE_BAGGING}"'
-        )
-    if scores is None:
-        if is_default:
-            return DetectOptions(STRENGTH, top, by_strength=True)
-        return DetectOptions(detector_name(detector), ranked)
-    if not is_default:
-        raise OptionError("both scores and a detector are given; use one of them")
-    return DetectOptions(_named(scores), ranked, check_flag("lowest", lowest))
-
-
-def _rate(settings: DetectOptions, fdr: float | None, alerts: int | None) -> dict[str, Any]:
-    """Check how the line of exceptional rows is chosen, if it is."""
-    if fdr is None and alerts is None:
-        return {}
-    if not settings.by_strength:
+    if scores is not None and not (is_named and detector in _BY_STRENGTH):
+        raise OptionError("scores rank by themselves; leave ", OptionName("detector"), " out")
+    number = None if top is None else check_whole("top", top, 1)
+    if by_strength:
+        return DetectOptions(STRENGTH, number, by_strength=True, **_rate(fdr, alerts))
+    if fdr is not None or alerts is not None:
         raise OptionError("fdr and alerts are for rows ranked by strength; leave them out")
+    number = USUAL_TOP if number is None else number  # scores say nothing of who stands out
+    if by_bagging:
+        return DetectOptions(FEATURE_BAGGING, number, bagging=Bagging.of(**own))
+    name = detector_name(detector) if scores is None else _named(scores)
+    return DetectOptions(name, number, lowest)
+
+
+def _rate(fdr: float | None, alerts: int | None) -> dict[str, Any]:
+    """Check how the line of exceptional rows is chosen, if it is."""
     if fdr is not None and alerts is not None:
         raise OptionError("both fdr and alerts are given; use one of them")
     if alerts is not None:
         return {"alerts": check_whole("alerts", alerts, 1)}
+    if fdr is None:
+        return {}
     if isinstance(fdr, bool) or not isinstance(fdr, (int, float)) or not 0 < fdr < 1:
-        raise OptionError(f"fdr is {shown(fdr)}; allowed: a share between 0 and 1, such as 0.1")
+        raise not_allowed("fdr", fdr, "a share between 0 and 1, such as 0.1")
     return {"fdr": float(fdr)}
 
 
@@ -169,9 +181,7 @@ def _prepared(data: Any, scores: Any, options: dict[str, Any]) -> tuple[Explaine
     if isinstance(data, Explainer):
         if own:
             names = " and ".join(own)
-            raise OptionError(
-                f"{names}: an Explainer has chosen its columns already; give it there"
-            )
+            raise OptionError(f"{names}: an Explainer has chosen its columns; give it there")
         return data, _scores(data, scores)
     if not isinstance(scores, str):
         explainer = Explainer(data, **own)

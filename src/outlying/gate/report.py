@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from xml.sax.saxutils import escape, quoteattr
 
 from outlying.errors import harmless
@@ -15,30 +14,34 @@ from outlying.table.values import printable
 MOST_TOLD = 50
 
 
-def text(check: Check, *, quiet: bool = False) -> str:
-    """Return the verdict as text: the summary, then what was found; with `quiet` the first only."""
-    lines = [check.summary]
-    if not quiet:
-        lines += [f"  {_place(item)}: {_said(item)}" for item in check.rows[:MOST_TOLD]]
-        lines += [f"  {told}" for told in _others(check)]
-        lines += [f"  warning: {told}" for told in _warnings(check)]
-        lines += [f"  - {note}" for note in check.notes if check.verdict != "clean"]
+def text(check: Check) -> str:
+    """Return the verdict as text: the summary, then what was found."""
+    lines = [
+        check.summary,
+        *(f"  {_place(item)}: {_why(item)}" for item in check.rows[:MOST_TOLD]),
+        *(f"  {more}" for more in _more(check)),
+        *(f"  warning: {warning}" for warning in _warnings(check)),
+        *(f"  - {note}" for note in check.notes if check.verdict != "clean"),
+    ]
     return "\n".join(map(harmless, lines))
 
 
 def _place(item: Flagged) -> str:
-    named = f" ({item.name})" if item.name else ""
-    return f"row {item.row + 1}{named}" if item.row is not None else f"the row{named}"
+    return f"row {_number(item)}" if item.row is not None else f"the row ({item.name})"
 
 
-def _said(item: Flagged) -> str:
+def _number(item: Flagged) -> str:
+    number = "" if item.row is None else str(item.row + 1)
+    return f"{number} ({item.name})" if item.name else number
+
+
+def _why(item: Flagged) -> str:
     return "marked; nothing in it is odd" if item.reason is None else item.reason.sentence
 
 
-def _others(check: Check) -> Iterator[str]:
-    more = check.exceptional - len(check.rows[:MOST_TOLD])
-    if more > 0:
-        yield f"and {more:,} more"
+def _more(check: Check) -> list[str]:
+    count = check.exceptional - len(check.rows[:MOST_TOLD])
+    return [f"and {count:,} more"] if count > 0 else []
 
 
 def _warnings(check: Check) -> list[str]:
@@ -52,13 +55,13 @@ def table(check: Check) -> str:
     items = check.rows[:MOST_TOLD]
     if items:
         columns: Columns = {
-            "row": [_place(item).removeprefix("row ") for item in items],
+            "row": [_number(item) for item in items],
             "column": [item.reason and item.reason.column for item in items],
             "value": [item.reason and item.reason.value for item in items],
-            "why": [_said(item) for item in items],
+            "why": [_why(item) for item in items],
         }
         parts.append(markdown(columns))
-    parts += map(_plain, _others(check))
+    parts += map(_plain, _more(check))
     warnings = [f"- {_plain(told)}" for told in _warnings(check)]
     return "\n\n".join([*parts, *(["\n".join(warnings)] if warnings else [])])
 
@@ -93,7 +96,7 @@ def junit(check: Check) -> str:
 
 
 def _case(item: Flagged) -> str:
-    failure = f"<failure message={_attribute(_said(item))}/>"
+    failure = f"<failure message={_attribute(_why(item))}/>"
     return f'<testcase classname="outlying" name={_attribute(_place(item))}>{failure}</testcase>'
 
 
@@ -111,7 +114,7 @@ def github(check: Check) -> str:
     if check.verdict in ("findings", "cannot judge"):
         lines = [_annotation("error", check.source, check.summary)]
         lines += [
-            _annotation("error", check.source, f"{_place(item)}: {_said(item)}")
+            _annotation("error", check.source, f"{_place(item)}: {_why(item)}")
             for item in check.rows[:MOST_TOLD]
         ]
     else:
