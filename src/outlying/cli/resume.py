@@ -236,7 +236,7 @@ def _compare(then: Mapping[str, Any], now: Mapping[str, Any], path: Path) -> Non
     if "schema" not in then:
         raise _damaged(path, 1)
     before, after = ({**head.get("options", {}), **head} for head in (then, now))
-    names = dict.fromkeys((*after, *before))
+    names = dict.fromkeys((*now, *then, *after))
     differ = [name for name in names if name != "options" and before.get(name) != after.get(name)]
     if not differ:
         return
