@@ -150,6 +150,11 @@ def test_marks_are_accepted_findings_of_the_gate(client: httpx.Client, tmp_path:
     assert (after.accepted, after.exceptional) == (1, before.exceptional - 1)
     assert first not in [item.row for item in after.rows]
     assert after.warnings == before.warnings
+    hostile = '\ud800"\n[[accepted]]\n\x7f\x1b\\'
+    client.post(f"{address}/marks", content=json.dumps(mark | {"reason": hostile}))
+    path.write_bytes(client.get(f"{address}/accepted").content)
+    assert {item.reason for item in accepted.read(path)} == {hostile.replace("\ud800", "?")}
+    assert client.get(f"/t/patients/row/{first + 1}").status_code == 200
     for wrong in ({"expires": "soon"}, {"reason": 1}, {"author": "x" * 1001}):
         assert client.post(f"{address}/marks", json=mark | wrong).status_code == 400
     for row in (first + 1, 800):
@@ -183,11 +188,11 @@ def test_a_new_object_has_twins_that_are_ordinary(client: httpx.Client) -> None:
 def test_what_breaks_a_relation_would_be_ordinary_where_it_holds(client: httpx.Client) -> None:
     """The value that the other columns lead to is offered; with it nothing is odd."""
     rng = np.random.default_rng(2)
-    net = rng.lognormal(5, 0.6, 400).round(2)
-    gross = (net * 1.2).round(2)
+    net, tax = rng.lognormal(5, 0.6, (2, 400)).round(2)
+    gross = (net + tax).round(2)
     expected, gross[9] = gross[9], gross[9] * 10
-    lines = ["net,gross,kind"]
-    lines += [f"{a},{b:.2f},{'ab'[n % 2]}" for n, (a, b) in enumerate(zip(net, gross, strict=True))]
+    lines = [f"{a},{b},{c:.2f}" for a, b, c in zip(net, tax, gross, strict=True)]
+    lines = ["net,tax,gross", *lines]
     _, table = uploaded(client, "bills.csv", "\n".join(lines).encode())
     address = f"/api/v1/tables/{table}"
     job = finished(client, client.post(f"{address}/explanations", json={"row": 10}).json())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime as dt
 from collections.abc import Iterator
 from pathlib import Path
@@ -69,6 +70,18 @@ def dropped(visitor: Visitor, *paths: Path, on: str = ".drop") -> None:
         visitor.browser.tell("Input.dispatchDragEvent", type=kind, data=data, **at)
         if kind == "dragOver" and on == ".drop":
             visitor.one(".drop.over")
+
+
+@contextlib.contextmanager
+def slow_line(visitor: Visitor, upload: int) -> Iterator[None]:
+    """Send no more than so many bytes a second."""
+    tell, usual = visitor.browser.tell, {"offline": False, "latency": 0, "downloadThroughput": -1}
+    tell("Network.enable")
+    tell("Network.emulateNetworkConditions", **usual, uploadThroughput=upload)
+    try:
+        yield
+    finally:
+        tell("Network.emulateNetworkConditions", **usual, uploadThroughput=-1)
 
 
 def read_again(visitor: Visitor, name: str, choice: str) -> None:
@@ -189,9 +202,10 @@ def test_impatient_clicks_begin_one_upload(
     lines = ",".join("0123456789" for _ in range(20))
     path.write_text("\n".join([",".join(f"c{n}" for n in range(20)), *[lines] * 60_000]))
     visitor.open("/")
-    dropped(visitor, path)
-    dropped(visitor, path)
-    visitor.browser.ask("document.querySelector('.drop')?.requestSubmit()")
+    with slow_line(visitor, 2_000_000):
+        dropped(visitor, path)
+        dropped(visitor, path)
+        visitor.browser.ask("document.querySelector('.drop')?.requestSubmit()")
     visitor.arrive("/t/impatient/odd")
     visitor.settled()
     with server.client() as client:
@@ -204,19 +218,17 @@ def test_an_upload_is_cancelled(visitor: Visitor, server: Served, tmp_path: Path
     path = tmp_path / "slow.csv"
     path.write_bytes(b"a,b\n" + b"1,2\n2,3\n" * 500_000)
     visitor.open("/")
-    slow = {"offline": False, "latency": 0, "downloadThroughput": -1, "uploadThroughput": 400_000}
-    visitor.browser.tell("Network.enable")
-    visitor.browser.tell("Network.emulateNetworkConditions", **slow)
-    dropped(visitor, path)
-    visitor.browser.until(lambda: float(visitor.one("progress").get_attribute("value") or 0) > 0)
-    visitor.says("of 3.8 MB", ".sending")
-    dropped(visitor, path)  # one at a time
-    visitor.click("[data-abort]")
-    visitor.says("The file was not sent.", ".drop .error")
+    with slow_line(visitor, 400_000):
+        dropped(visitor, path)
+        bar = visitor.one("progress")
+        visitor.browser.until(lambda: float(bar.get_attribute("value") or 0) > 0)
+        visitor.says("of 3.8 MB", ".sending")
+        dropped(visitor, path)  # one at a time
+        visitor.click("[data-abort]")
+        visitor.says("The file was not sent.", ".drop .error")
     with server.client() as client:
         names = [item["name"] for item in client.get("/api/v1/tables").json()["tables"]]
     assert "slow.csv" not in names
-    visitor.browser.tell("Network.emulateNetworkConditions", **slow | {"uploadThroughput": -1})
     dropped(visitor, path)
     visitor.arrive("/t/slow/odd")
 

@@ -127,7 +127,8 @@ async def mark(request: Request) -> Response:
 async def accepted(request: Request) -> Response:
     """Return what is exceptional in rows marked as fine, as `outlying check` takes it."""
     headers = {"Content-Disposition": 'attachment; filename="accepted.toml"'}
-    return Response(_entry(request).accepted(), media_type="application/toml", headers=headers)
+    content = _entry(request).accepted().encode("utf-8", "replace")  # TOML has no half characters
+    return Response(content, media_type="application/toml", headers=headers)
 
 
 async def explain(request: Request) -> Response:

@@ -211,7 +211,10 @@ class TableEntry:
         """Return what is exceptional in the rows marked as fine, as `outlying check` takes it."""
         entries, without = list[Accepted](), list[int]()
         for number, mark in sorted(self.fine.items()):
-            own = [dataclasses.replace(item, **_fields(mark)) for item in self.accepts(number)]
+            own = [
+                dataclasses.replace(item, **dataclasses.asdict(mark))
+                for item in self.accepts(number)
+            ]
             entries += [item for item in own if item not in entries]
             without += [] if own else [number]
         if not entries:
@@ -459,10 +462,6 @@ class Service:
         for findings in job.explained:
             if findings.row is not None:
                 entry.remember(findings.row + 1, findings)
-
-
-def _fields(mark: Mark) -> dict[str, Any]:
-    return {item.name: getattr(mark, item.name) for item in dataclasses.fields(mark)}
 
 
 def service_of(request: Request) -> Service:
