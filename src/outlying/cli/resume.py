@@ -248,9 +248,9 @@ def _compare(then: Mapping[str, Any], now: Mapping[str, Any], path: Path) -> Non
 
 
 def _change(name: str, then: object, now: object) -> str:
-    what = _WORDS.get(name, name.replace("_", " "))
+    what = name.replace("_", " ")
     if name in _LONG:
-        return f"{what} changed"
+        return f"{_WORDS.get(name, f'the {what}')} changed"
     texts = [printable(json.dumps(value), _MOST_SHOWN) for value in (then, now)]
     return f"{what} was {texts[0]}, now {texts[1]}"
 
