@@ -601,3 +601,19 @@ def test_days_that_name_no_row_take_no_pass(tmp_path: Path, few_drawn: int) -> N
     scan = outlying.scan(tmp_path)
     assert outlying.Explainer(scan).rows == rows
     assert scan.scans == 1
+
+
+@pytest.mark.parametrize("x", [40.0, 80.5, 150.0])
+def test_the_columns_of_a_relation_are_pictured(x: float, tmp_path: Path, few_drawn: int) -> None:
+    """Also where nothing else is told of them."""
+    rng = np.random.default_rng(2)
+    load = rng.gamma(2.0, 30.0, 4 * few_drawn)
+    cost = 3 * load + rng.normal(0, 4, len(load))
+    table = pd.DataFrame({"load": load, "cost": cost, "noise": rng.normal(size=len(load))})
+    table.to_parquet(tmp_path / "part.parquet")
+    item = {"load": x, "cost": 3 * x + 60, "noise": 0.1}
+    for source in (tmp_path, table):
+        pair = outlying.explain(source, object=item).stories[0].headline
+        assert {pair.column, *pair.others} == {"load", "cost"}
+        assert pair.picture is not None
+        assert pair.picture.relation is not None

@@ -138,11 +138,18 @@ class Question:
         found = []
         for claim in self.claims.found:
             own = self._attribute(claim.property)
-            found += [self.query(own, ()), self.query(own, claim.context)]
+            found += [*self._pictured(own), self.query(own, claim.context)]
             found += [self.query(self._shown(number), ()) for number in claim.context]
         for number, _ in self.claims.surprise[: self.model.options.top]:
-            found.append(self.query(self._attribute(number), ()))
+            found += self._pictured(self._attribute(number))
         return found
+
+    def _pictured(self, attribute: Attribute) -> list[Query]:
+        """Ask for an attribute among all rows, and for the columns that it relates, if it does."""
+        origin = attribute.column.origin
+        related = () if origin is None or not origin.given else (origin.parent, *origin.given)
+        beside = [own for own in self.attributes if own.column.name in related]
+        return [self.query(own, ()) for own in (attribute, *beside)]
 
     @functools.cached_property
     def predicates(self) -> list[Predicate]:
