@@ -124,6 +124,9 @@ def test_a_constant_that_is_added_is_recognised() -> None:
     assert related(celsius=celsius, fahrenheit=fahrenheit) == ["fahrenheit = 1.8 x celsius + 32"]
     born = np.round(rng.uniform(1950, 2005, 400))
     assert related(age=2024 - born, born=born) == ["age = 2024 - born"]
+    cm, kg = np.round(rng.normal(170, 10, 400)), np.round(rng.normal(70, 12, 400), 1)
+    index = np.round(kg / (cm / 100) ** 2, 1)
+    assert related(cm=cm, index=index, kg=kg) == ["index = 10000 x kg / cm^2"]
 
 
 def test_sums_and_means_of_many_columns_are_recognised() -> None:

@@ -40,6 +40,17 @@ def test_a_dependency_is_what_loops_count(seed: int, gaps: float) -> None:
             assert residuals[row] == min(4 * top, 100)
 
 
+def test_two_labels_may_follow_as_well() -> None:
+    rng = np.random.default_rng(3)
+    patients = np.repeat(np.arange(80), 6).astype(np.int32)
+    sexes = rng.integers(2, size=80).astype(np.int32)[patients]
+    sexes[100] = 1 - sexes[100]
+    found = rules.dependency(patients, sexes)
+    assert found is not None
+    assert np.flatnonzero(found.residuals(patients, sexes)).tolist() == [100]
+    assert rules.dependency(patients, rng.permutation(sexes)) is None
+
+
 def test_chance_is_no_dependency() -> None:
     rng = np.random.default_rng(0)
     one, other = (rng.integers(8, size=500).astype(np.int32) for _ in range(2))

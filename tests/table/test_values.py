@@ -284,4 +284,9 @@ def test_digits_tell_values_apart() -> None:
     digits = telling_digits(value, [usual, value])
     assert text_of(value, digits) != text_of(usual, digits)
     assert range_text(123456.001, 123456.002) == "123,456.001 to 123,456.002"
+    ends = dt.time(3, 55, 47, 802348), dt.time(4, 15, 22, 873968)
+    assert range_text(*ends, beside=dt.time(2, 48, 53)) == "03:55:47 to 04:15:22"
+    assert range_text(*ends, beside=dt.time(2, 48, 53, 5)).endswith(".873968")
+    spans = dt.timedelta(seconds=59.6), dt.timedelta(seconds=181.2)
+    assert range_text(*spans, beside=dt.timedelta(seconds=5)) == "0:01:00 to 0:03:01"
     assert range_text(1e16, 1e16 + 2) == "10,000,000,000,000,000 to 10,000,000,000,000,002"

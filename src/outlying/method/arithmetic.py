@@ -58,6 +58,7 @@ SHAPES: dict[int, tuple[Shape, ...]] = {
         ("{0} x (1 - {1} / 100)", lambda a, b: a * (1 - b / 100)),
         ("{0} x (1 + {1} / 100)", lambda a, b: a * (1 + b / 100)),
         ("{0} / {1}", lambda a, b: a / b),
+        ("{0} / {1}^2", lambda a, b: a / (b * b)),
     ),
     3: (
         ("{0} + {1} + {2}", lambda a, b, c: a + b + c),
@@ -72,6 +73,8 @@ SHAPES: dict[int, tuple[Shape, ...]] = {
         ("{0} x {1} - {2}", lambda a, b, c: a * b - c),
         ("({0} + {1}) x {2}", lambda a, b, c: (a + b) * c),
         ("({0} - {1}) x {2}", lambda a, b, c: (a - b) * c),
+        ("{0} x {1} / {2}", lambda a, b, c: a * b / c),
+        ("({0} - {1}) / {2}", lambda a, b, c: (a - b) / c),
     ),
 }
 

@@ -208,7 +208,7 @@ def may_follow(pairs: tuple[Counts, Counts], own: Codes) -> bool:
 def _varies(labels: Counts) -> bool:
     """Return whether there are several labels, and no single one that most rows have."""
     shares = np.unique(labels, return_counts=True)[1] / len(labels)
-    return len(shares) >= LEAST_KINDS and float(shares @ shares) <= MOST_CHANCE
+    return len(shares) > 1 and float(shares @ shares) <= MOST_CHANCE
 
 
 def one_hot(flags: Floats) -> list[tuple[int, ...]]:

@@ -297,11 +297,22 @@ def range_text(low: Value, high: Value, digits: int = FEW_DIGITS, beside: Value 
         first, last = _rounded_ends(low, high, max(digits, telling_digits(low, [high])), beside)
     elif isinstance(low, dt.datetime) and isinstance(high, dt.datetime):
         first, last = _moment_range(low, high, beside)
+    elif isinstance(beside, dt.time | dt.timedelta) and _in_seconds(beside) == beside:
+        first, last = (quantity_text(_in_seconds(end), digits) for end in (low, high))
     else:
         first, last = quantity_text(low, digits), quantity_text(high, digits)
     if "," in last and first.lstrip("-").isdigit():
         first = f"{int(first):,}"  # 7,900 to 116,500
     return first if first == last else f"{first} to {last}"
+
+
+def _in_seconds(value: Value) -> Value:
+    """Return a time, or a length of time, without what is less than a second."""
+    if isinstance(value, dt.time):
+        return value.replace(microsecond=0)
+    if isinstance(value, dt.timedelta):
+        return dt.timedelta(seconds=round(value / dt.timedelta(seconds=1)))
+    return value
 
 
 def _moment_range(low: dt.datetime, high: dt.datetime, beside: Value) -> tuple[str, str]:
