@@ -7,7 +7,7 @@ from typing import Any
 
 import outlying
 from outlying.results import assembly
-from outlying.search.scoring import Hit
+from outlying.search.evaluation import Hit
 from outlying.table.targets import Targets
 from tests import strategies
 

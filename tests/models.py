@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from outlying.method.intervals import segments
 from outlying.options import Options
-from outlying.search.attributes import attribute_of
+from outlying.search.cells import attribute_of
 from outlying.search.model import Model
 from outlying.table.columns import Column, NumericColumn, categorical_column, frozen
 from tests import naive_engine as naive

@@ -345,12 +345,17 @@ class Judged:
         return self.outside.strength
 
     def limited(self, most: float) -> Judged:
-        """Return what is told of a code: no more than so much, by the stronger part."""
+        """Return what is told of a pattern: no more than so much, less of the weaker part first."""
         if self.strength <= most:
             return self
-        if self.outside.strength >= self.misfit:
-            return replace(self, outside=replace(self.outside, strength=most), misfit=0.0)
-        return replace(self, outside=replace(self.outside, strength=0.0), misfit=most)
+        outside, misfit = self.outside.strength, self.misfit
+        stronger = max(outside, misfit)
+        rest = 0.0 if stronger >= most else most - stronger + math.log(2)
+        if outside >= misfit:
+            outside, misfit = min(outside, most), min(misfit, rest)
+        else:
+            outside, misfit = min(outside, rest), min(misfit, most)
+        return replace(self, outside=replace(self.outside, strength=outside), misfit=misfit)
 
 
 def properties_of(table: Table) -> list[tuple[str, bool, list[Value]]]:
@@ -386,6 +391,11 @@ def judged(
         found = [Judged(judge(row), *misfits[row]) for row in rows]
         columns.append([nearby.confirmed(row, own) for row, own in enumerate(found)])
         coded.append((name, [judge.is_code(row) for row in rows]))
+    _explain_gaps(table, columns)
+    for name in table:
+        empty = [cell is None for cell in table[name]]
+        if 1 < sum(empty) < 0.03 * len(empty):
+            coded.append((name, empty))
     most = 0.8 * math.log(max(len(cells), 2)) + 0.5
     for name, codes in coded:
         for place, (other, _, _) in enumerate(properties_of(table)):
@@ -395,6 +405,24 @@ def judged(
                     for one, is_code in zip(columns[place], codes, strict=True)
                 ]
     return [list(row) for row in zip(*columns, strict=True)]
+
+
+def _explain_gaps(table: Table, columns: list[list[Judged]]) -> None:
+    """Leave nothing of an empty cell where another column, empty in more rows, explains it."""
+    properties = properties_of(table)
+    for place, (name, is_gap, _) in enumerate(properties):
+        own = {row for row, cell in enumerate(table[name]) if cell is None}
+        if not is_gap or not 1 < len(own) < 0.03 * len(table[name]):
+            continue
+        for other in sorted(table):
+            held = {row for row, cell in enumerate(table[other]) if cell is None}
+            both = own & held
+            if len(own) < len(held) < 4 * len(both) and len(both) > 1:
+                for row in both:
+                    one = columns[place][row]
+                    outside = min(one.outside.strength, 0.0)
+                    none = replace(one.outside, strength=outside)
+                    columns[place][row] = replace(one, outside=none, misfit=0.0)
 
 
 def lines(strengths: Sequence[float]) -> tuple[float, float]:

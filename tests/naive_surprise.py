@@ -109,9 +109,12 @@ class Group:
         q05, q10, q25, q50, q75, q90, q95 = (quantile(core, share) for share in shares)
         floor = max(self.step, (q95 - q05) / 10)
         off = self.off(q50) if q50 in (q25, q75) else 0.0
+        share = _last_share(len(self.values))
+        least, most = quantile(core, share), quantile(core, 1 - share)
         upper, lower = (max(c - self.step / 2, 0.0) for c in (q95 - q90, q10 - q05))
-        above = _Tail(q75 - q50, q90 - q75, upper, q90, floor, off, len(self.values))
-        below = _Tail(q50 - q25, q25 - q10, lower, q10, floor, off, len(self.values))
+        last, first = (max(c - self.step / 2, 0.0) for c in (most - q95, q05 - least))
+        above = _Tail(q75 - q50, q90 - q75, upper, last, q90, floor, off, len(self.values))
+        below = _Tail(q50 - q25, q25 - q10, lower, first, q10, floor, off, len(self.values))
         return above, below
 
     def tail(self, x: float) -> float:
@@ -180,6 +183,7 @@ class _Tail:
     a: float
     b: float
     c: float
+    e: float
     begin: float
     floor: float
     off: float
@@ -188,7 +192,8 @@ class _Tail:
     def nats(self, d: float) -> float:
         if d <= 0:
             return 0.0
-        a, b, c, ln2, ln25, ln10 = self.a, self.b, self.c, *map(math.log, (2, 2.5, 10))
+        a, b, c, e = self.a, self.b, self.c, self.e
+        ln2, ln25, ln10 = map(math.log, (2, 2.5, 10))
         scale = max(b / ln25, a / ln2, self.floor)
         if a == 0 and max(b / ln25, self.off / ln2) > 0:
             scale = max(b / ln25, self.off / ln2)
@@ -196,9 +201,14 @@ class _Tail:
             return ln10 + math.exp(3) - 1
         if a <= self.floor or b <= 0:
             return ln10 + d / scale
-        slack = math.sqrt(20 + 20 / 3) / math.sqrt(self.rows)
+        share = _last_share(self.rows)
+        slack = math.sqrt((20 + 20 / 3) / self.rows)
         last = math.log(c / b / (ln2 / ln25)) - slack if c else -9
-        xi = max(math.log(b / a / (ln25 / ln2)), last) / 0.8
+        end = -9.0
+        if c and e:
+            slack = math.sqrt((1 / (0.05 - share) + 20) / self.rows)
+            end = math.log(e / c / (math.log(0.05 / share) / ln2)) - slack
+        xi = max(math.log(b / a / (ln25 / ln2)), last, end) / 0.8
         if xi > 0:
             xi = clip(xi, 0.01, 1.5)
             return ln10 + math.log(1 + xi * d / scale) / xi
@@ -207,6 +217,11 @@ class _Tail:
         power = clip(max(tenth, twentieth), 1, 2)
         power = 1 + self.rows / (self.rows + 50) * (power - 1)
         return ln2 * (1 + math.pow((d + a + b) / a, power))
+
+
+def _last_share(rows: int) -> float:
+    """Return the share of rows beyond the outermost quantile that tells of a tail."""
+    return min(max(0.01, 20 / rows), 0.05)
 
 
 def clip(x: float, low: float, high: float) -> float:

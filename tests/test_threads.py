@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import outlying
-from outlying.search.threads import LazyValues
+from outlying.search.cells import LazyValues
 
 THREADS = 8
 ROWS = 200

@@ -20,7 +20,7 @@ from outlying.method.intervals import segments
 from outlying.options import Discretise, Interval, PaperOptions
 from outlying.reference.formulas import natural_intervals
 from outlying.results.stories import Pair
-from outlying.search.attributes import NumericAttribute
+from outlying.search.cells import NumericAttribute
 from outlying.table.columns import Mask
 from outlying.table.table import Condition, Table
 

@@ -33,10 +33,9 @@ from outlying.table.values import Value
 if TYPE_CHECKING:
     from outlying.fitted.file import Fitted
     from outlying.keywords import ExplainKeywords
-    from outlying.search.memory import MemoryPopulation
-    from outlying.search.population import Population, Searched
-    from outlying.search.scoring import Progress
-    from outlying.search.standing import Standing
+    from outlying.search.evaluation import Progress
+    from outlying.search.evidence import Standing
+    from outlying.search.memory import MemoryPopulation, Population, Searched
     from outlying.stream.judging import Ranked
     from outlying.table.targets import RowRequest, Targets, Where
 

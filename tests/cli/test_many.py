@@ -26,8 +26,7 @@ from outlying.cli import resume as jsonlines
 from outlying.cli import terminal
 from outlying.cli.options import Naming, numbers
 from outlying.errors import RowError
-from outlying.search.evaluation import Exact
-from outlying.search.scoring import Outcome
+from outlying.search.evaluation import Exact, Outcome
 from outlying.sources import read
 from outlying.table.columns import numeric_column
 from outlying.table.table import Table

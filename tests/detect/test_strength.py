@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import outlying
 from benchmarks.planted import plant
 from outlying.detect.strength import Ranking, combination_line
-from outlying.search.standing import Standing
+from outlying.search.evidence import Standing
 from tests import strategies
 from tests.detect.tables import numbers
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from outlying.kernel import tally
 from outlying.kernel.library import Kernel
-from outlying.search.bins import CategoryBins, NumericBins, layout_of
+from outlying.search.sweep import CategoryBins, NumericBins, layout_of
 from tests.kernel.builds import LESS
 
 checks = settings(

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from outlying.method import surprise
@@ -75,6 +75,33 @@ def test_units_do_not_matter(shape: str, unit: float) -> None:
     asked = np.array([-30.0, 2.9, 30.0])
     _, found = Group(values * unit, ColumnFacts(values * unit)).surprise(asked * unit)
     assert found == pytest.approx(Group(values, ColumnFacts(values)).surprise(asked)[1], abs=1e-9)
+
+
+@settings(max_examples=20)
+@given(
+    seed=st.integers(0, 10**6),
+    shape=st.sampled_from(sorted(SHAPES)),
+    rows=st.integers(350, 1500),
+)
+def test_tails_of_many_rows_are_those_of_the_twin(seed: int, shape: str, rows: int) -> None:
+    rng = np.random.default_rng(seed)
+    values = np.sort(SHAPES[shape](rng, rows)) + 0.0
+    group, twin = Group(values, ColumnFacts(values)), naive.Group(values.tolist(), values.tolist())
+    asked = np.array([-300.0, -20.0, -4.0, 4.0, 20.0, 300.0])
+    found = np.maximum(*group.beyond(asked))
+    assert found == pytest.approx([twin.beyond(x) for x in asked.tolist()], rel=1e-9)
+
+
+def test_a_tail_that_is_heavy_far_out_only_is_seen() -> None:
+    """The body of a t-distribution looks like that of a normal one; 8.9 nats are right."""
+
+    def nats(draw: Callable[[np.random.Generator], Floats]) -> float:
+        drawn = [np.sort(draw(np.random.default_rng(seed))) for seed in range(12)]
+        groups = [Group(ordered, ColumnFacts(ordered)) for ordered in drawn]
+        return float(np.mean([group.tail(np.array([20.0])) for group in groups]))
+
+    assert nats(lambda rng: rng.standard_t(3, 4000)) < 14
+    assert nats(lambda rng: rng.normal(size=4000)) > 50
 
 
 def test_tails_are_those_of_known_distributions() -> None:

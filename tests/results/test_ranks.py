@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import outlying
 from outlying.results.stories import Rank
-from outlying.search.standing import Standing
+from outlying.search.evidence import Standing
 
 STRENGTHS = st.lists(st.sampled_from([0.0, 0.5, 1.0, 2.0, 7.5]), min_size=1, max_size=60)
 

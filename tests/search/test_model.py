@@ -10,9 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from outlying.kernel import library
-from outlying.search.evidence import Evidence
+from outlying.search.evidence import LEEWAY, Evidence, Standing, chance_extreme
 from outlying.search.model import numbers_of
-from outlying.search.standing import Standing
 from tests import models
 from tests import naive_engine as naive
 
@@ -259,3 +258,30 @@ def test_a_row_at_the_border_of_an_interval_is_judged_by_those_around_it() -> No
 def test_weak_findings_do_not_lower_the_line_of_exceptional_rows() -> None:
     quiet = Standing.of(np.concatenate([np.zeros(850), np.full(150, 2.0)]))
     assert quiet.exceptional == Standing.of(np.zeros(1000)).exceptional
+
+
+def test_empty_cells_that_rows_share_come_after_what_is_odd_by_itself() -> None:
+    rng = np.random.default_rng(0)
+    table: dict[str, Any] = {name: rng.normal(50, 5, 4000).round(1).tolist() for name in "abc"}
+    table["a"][0] = table["a"][1] = table["b"][2] = None
+    model = models.model_of(table)
+    shared, alone = model.evidence.strongest[:2], model.evidence.strongest[2]
+    most = chance_extreme(4000) + LEEWAY
+    assert shared == pytest.approx([most, most])
+    assert alone > most > model.standing.exceptional
+
+
+def test_an_empty_cell_is_explained_by_one_that_is_empty_in_more_rows() -> None:
+    rng = np.random.default_rng(0)
+    table: dict[str, Any] = {name: rng.normal(50, 5, 1000).round(1).tolist() for name in "abc"}
+    for row in range(6):
+        table["a"][row] = None
+        table["b"][row] = table["b"][row] if row > 3 else None
+    model = models.model_of(table)
+    gaps = {p.attribute.column.name: k for k, p in enumerate(model.properties) if p.is_gap}
+    assert (model.evidence.strengths(gaps["b"])[:4] <= 0).all()
+    assert (model.evidence.strengths(gaps["a"])[:6] > 0).all()
+    expected = models.judged_by_twin(table)
+    for row in range(8):
+        own = [judged.strength for judged in expected[row]]
+        assert [model.evidence.strengths(k)[row] for k in range(len(own))] == pytest.approx(own)

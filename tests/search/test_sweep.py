@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 import outlying
 from outlying.kernel.tally import Layout
-from outlying.search import bins
-from outlying.search.attributes import CategoricalAttribute
+from outlying.search import sweep as bins
+from outlying.search.cells import CategoricalAttribute
 from outlying.search.model import Model
 from outlying.search.sweep import ALL_TRIPLES, RareCells, Sweep, Swept, lay_out
 from tests import models, naive_engine

@@ -20,7 +20,7 @@ import numpy.typing as npt
 from outlying.api import Explainer
 from outlying.errors import RowError
 from outlying.results.sets import Rule, SetExplanation
-from outlying.search.attributes import NumericAttribute
+from outlying.search.cells import NumericAttribute
 from outlying.search.evaluation import Groups
 from outlying.table.columns import Floats, Mask
 from outlying.table.table import Condition

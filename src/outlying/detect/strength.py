@@ -14,7 +14,7 @@ from outlying.parallel import usable_workers
 from outlying.results.detections import Counts, Detection, Flagged, OddCombination, Reason, Word
 from outlying.results.findings import Findings
 from outlying.results.notes import drawn_note, panel_notes
-from outlying.search.standing import Standing
+from outlying.search.evidence import Standing
 from outlying.table.columns import Floats, Rows, frozen
 from outlying.table.targets import Key, Targets
 

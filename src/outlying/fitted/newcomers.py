@@ -18,15 +18,11 @@ from outlying.fitted.reading import NewTable, read_as
 from outlying.options import Options
 from outlying.parallel import usable_workers
 from outlying.render.files import Output
-from outlying.search.attributes import attribute_of
-from outlying.search.cells import Numbers
-from outlying.search.evaluation import Exact, Groups
-from outlying.search.evidence import Claims, Evidence
-from outlying.search.memory import MemoryPopulation, Prepared
+from outlying.search.cells import Numbers, attribute_of
+from outlying.search.evaluation import Exact, Groups, Progress
+from outlying.search.evidence import Claims, Evidence, Standing
+from outlying.search.memory import MemoryPopulation, Prepared, Searched
 from outlying.search.model import Model, Property
-from outlying.search.population import Searched
-from outlying.search.scoring import Progress
-from outlying.search.standing import Standing
 from outlying.sources import registry
 from outlying.sources.passes import collected
 from outlying.stream.judging import numbering
@@ -38,7 +34,7 @@ from outlying.table.targets import RowRequest, Target, Targets, targets_in
 
 if TYPE_CHECKING:
     from outlying.options import Engine
-    from outlying.search.population import Population
+    from outlying.search.memory import Population
 
 Result = TypeVar("Result")
 

@@ -28,17 +28,14 @@ OUTER_TWENTIETHS = (0.05, 0.95)
 #: Nats from the median to the quartile, and on to the outer tenth, of an exponential tail.
 TO_QUARTILE, TO_TENTH = math.log(2), math.log(2.5)
 TENTH = math.log(10)
-#: From the tenth to the twentieth, in units of that from the quartile to the tenth.
-TO_LAST = math.log(2) / math.log(2.5)
 #: How often nats double from the quartile to the tenth, and to the twentieth, in powers of e.
 TO_TENTH_POWER, TO_LAST_POWER = math.log(math.log2(5)), math.log(math.log2(10))
 #: Distances count up to so many times the spread, so that their powers are finite.
 FARTHEST = 1e100
 #: What distance beyond what can be counted is worth.
 DISTANCE = 1.5
-#: The standard error of the logarithm of that ratio, times the root of the rows: spacings of a
-#: twentieth and of three twentieths of them.
-SLACK = math.sqrt(20 + 20 / 3)
+#: Further out, what a tail is like is told by the last hundredth, or by so many rows.
+LAST_SHARE, LAST_ROWS = 0.01, 20
 #: A light tail is no lighter than with this power of the distance, that of a Gaussian far out.
 LIGHTEST = 2.0
 #: Nats of a value off a spike that hardly any row of the table is off.
@@ -250,13 +247,25 @@ class Group:
 
     def _tails(self, values: Floats) -> tuple[Floats, Floats]:
         q05, q10, q25, q50, q75, q90, q95 = self._quantiles
+        least, most = self._last
         floor = max(self.facts.step, (q95 - q05) / 10)
         spike = self.facts.off(q50) / TO_QUARTILE if q50 in (q25, q75) else 0.0
         known, half = len(self.ordered), self.facts.step / 2  # rounding alone may part quantiles
-        above_q90 = q75 - q50, q90 - q75, max(q95 - q90 - half, 0.0)
-        below_q10 = q50 - q25, q25 - q10, max(q10 - q05 - half, 0.0)
+        outer = max(q95 - q90 - half, 0.0), max(q10 - q05 - half, 0.0)
+        above_q90 = q75 - q50, q90 - q75, outer[0], max(most - q95 - half, 0.0)
+        below_q10 = q50 - q25, q25 - q10, outer[1], max(q05 - least - half, 0.0)
         upper = _beyond(values - q90, above_q90, floor, spike, known)
         return upper, _beyond(q10 - values, below_q10, floor, spike, known)
+
+    @functools.cached_property
+    def _last(self) -> list[float]:
+        """The quantiles furthest out that enough rows tell; of residuals, the twentieths.
+
+        What lies far out among residuals are rows that break the relation, not its tail.
+        """
+        is_residual = self.facts.usual is not None
+        share = OUTER_TWENTIETHS[0] if is_residual else last_share(len(self.ordered))
+        return quantiles(core(self.ordered), (share, 1 - share))
 
     @functools.cached_property
     def _starts(self) -> Counts:
@@ -310,14 +319,24 @@ def _ramp(share: Floats, begin: float, end: float) -> Floats:
     return np.clip((end - share) / (end - begin), 0.0, 1.0)
 
 
+def last_share(known: int) -> float:
+    """Return the share of rows beyond the outermost quantile that tells of a tail."""
+    return min(max(LAST_SHARE, LAST_ROWS / known), OUTER_TWENTIETHS[0])
+
+
 def _beyond(
-    distance: Floats, spacings: tuple[float, float, float], floor: float, spike: float, known: int
+    distance: Floats,
+    spacings: tuple[float, float, float, float],
+    floor: float,
+    spike: float,
+    known: int,
 ) -> Floats:
     """Return the surprise of values beyond an outer tenth of a group; 0 inside.
 
-    `spacings` are the distances from the median to the quartile, to the tenth, to the twentieth.
+    `spacings` are the distances from the median to the quartile, to the tenth, to the twentieth,
+    and on to the last quantile.
     """
-    inner, outer, last = spacings
+    inner, outer, last, end = spacings
     is_out, distance = distance > 0, np.maximum(distance, 0.0)
     if inner == 0 and outer + spike > 0:
         scale = max(outer / TO_TENTH, spike)
@@ -328,9 +347,12 @@ def _beyond(
     distance = np.minimum(distance, FARTHEST * scale)
     nats = TENTH + distance / scale
     if inner > floor and outer > 0:
-        doubtful = math.exp(SLACK / math.sqrt(known))  # the twentieth is known by few rows
-        last_shape = _shape(last / outer, TO_LAST * doubtful)
-        shape = max(_shape(outer / inner, TO_TENTH / TO_QUARTILE), last_shape)
+        shares = 0.25, 0.1, 0.05, last_share(known)
+        shape = max(
+            _shape(outer / inner, TO_TENTH / TO_QUARTILE),
+            _shape(last / outer, _at_most(*shares[:3], known)),
+            _shape(end / last, _at_most(*shares[1:], known)) if last > 0 and end > 0 else 0.0,
+        )
         if shape > 0:
             shape = min(max(shape, 0.01), 1.5)
             nats = TENTH + np.log1p(shape * distance / scale) / shape
@@ -341,6 +363,17 @@ def _beyond(
             power = 1 + known / (known + 50) * (power - 1)
             nats = TO_QUARTILE * (1 + ((distance + inner + outer) / inner) ** power)
     return np.where(is_out, nats, 0.0)
+
+
+def _at_most(inner: float, middle: float, outer: float, known: int) -> float:
+    """Return the ratio of two spacings of an exponential tail that chance may show.
+
+    These are the distances between the values beyond which such shares of the rows lie. The
+    standard error of the logarithm of each is that of a count of the rows in it.
+    """
+    ratio = math.log(middle / outer) / math.log(inner / middle)
+    rows = known * (middle - outer), known * (inner - middle)
+    return ratio * math.exp(math.sqrt(1 / rows[0] + 1 / rows[1]))
 
 
 def _shape(ratio: float, exponential: float) -> float:

@@ -34,15 +34,13 @@ from outlying.reference.formulas import (
     score,
     window_rows,
 )
-from outlying.search.attributes import (
+from outlying.search.cells import (
     Attribute,
     CategoricalAttribute,
     NumericAttribute,
     attribute_of,
 )
-from outlying.search.memory import MemoryPopulation
-from outlying.search.population import Result, Searched, Searching, row_of
-from outlying.search.scoring import (
+from outlying.search.evaluation import (
     CandidateCondition,
     Context,
     Evaluation,
@@ -52,6 +50,7 @@ from outlying.search.scoring import (
     Progress,
     no_progress,
 )
+from outlying.search.memory import MemoryPopulation, Result, Searched, Searching, row_of
 from outlying.table.columns import Mask, Rows
 from outlying.table.selection import Selection, check_width, not_empty
 from outlying.table.table import Condition, Table

@@ -32,9 +32,9 @@ from outlying.results.culprits import Evidence, Finding, Grouping, Kind, StoryBu
 from outlying.results.findings import Findings, Population
 from outlying.results.notes import hints_on, how_computed, notes_on, table_notes
 from outlying.results.stories import LEAST_STRENGTH, Pair, Rank, Story
-from outlying.search.population import Searched
-from outlying.search.scoring import Evaluation, Hit, ObjectProperty
-from outlying.search.standing import Standing
+from outlying.search.evaluation import Evaluation, Hit, ObjectProperty
+from outlying.search.evidence import Standing
+from outlying.search.memory import Searched
 from outlying.table.values import Form, Mask, Value, lies_between
 
 #: Forms whose numbers are moments, not quantities.

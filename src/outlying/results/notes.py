@@ -11,9 +11,9 @@ from outlying.derived.relations import Relation, summaries
 from outlying.options import DEPRECATED, Options, PaperOptions
 from outlying.results.stories import Story
 from outlying.results.wording import Hint
-from outlying.search.attributes import Attribute
-from outlying.search.population import Searched
-from outlying.search.standing import Standing
+from outlying.search.cells import Attribute
+from outlying.search.evidence import Standing
+from outlying.search.memory import Searched
 from outlying.table.selection import Selection
 from outlying.table.values import printable
 

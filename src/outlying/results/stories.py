@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from outlying.render.axis import AxisChoice
     from outlying.render.plots import View
     from outlying.render.scene import Theme
-    from outlying.search.standing import Standing
+    from outlying.search.evidence import Standing
 
 #: Weaker findings are none.
 LEAST_STRENGTH = 1e-6

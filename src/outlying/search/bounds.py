@@ -18,11 +18,11 @@ import numpy as np
 import numpy.typing as npt
 
 from outlying.kernel.sweep import located
-from outlying.search.bins import NumericBins
 from outlying.search.cells import Cells, Codes, NumberCoder, Numbers
 from outlying.search.evidence import joined
 from outlying.search.nearby import least_asked
 from outlying.search.outside import CategoryJudge, NumberJudge
+from outlying.search.sweep import NumericBins
 from outlying.table.columns import Floats, Rows
 
 if TYPE_CHECKING:

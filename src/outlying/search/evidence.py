@@ -19,6 +19,58 @@ from outlying.method.measure import MUCH_STRONGER
 from outlying.search.sweep import RareCells
 from outlying.table.columns import Floats, Rows
 
+#: A row that is not exceptional is unusual if it is stronger than this share of all rows.
+UNUSUAL = 0.97
+#: With it, the slope of the tail of strengths is told by this one.
+INNER = 0.9
+#: What the tail raises the line of exceptional rows by, at most, in nats: many wrong rows make a
+#: tail look heavy, and must not hide each other.
+LEEWAY = 0.5
+#: Strengths closer than this are the same.
+SAME_STRENGTH = 1e-9
+
+
+def chance_extreme(rows: int) -> float:
+    """Return how strong, in nats, the most extreme of so many ordinary rows is by counting."""
+    return 0.8 * math.log(max(rows, 2))
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class Standing:
+    """The strengths of all rows, and from which on a row is exceptional or unusual."""
+
+    ordered: Floats
+    exceptional: float
+    unusual: float
+
+    @classmethod
+    def of(cls, strengths: Floats) -> Standing:
+        """Draw the lines."""
+        ordered = np.sort(strengths)
+        inner, unusual = np.quantile(ordered, [INNER, UNUSUAL]).tolist()
+        line = _raised(chance_extreme(len(ordered)), inner, unusual, len(ordered))
+        return cls(ordered, line, max(unusual, SAME_STRENGTH))
+
+    def at_least(self, strength: float) -> int:
+        """Count the rows with a finding at least this strong."""
+        return len(self.ordered) - int(
+            np.searchsorted(self.ordered, strength - SAME_STRENGTH, "left")
+        )
+
+
+def _raised(line: float, inner: float, outer: float, rows: int) -> float:
+    """Raise a line halfway to the strongest of so many rows, by an exponential tail of strengths.
+
+    There is one where a tenth of the rows has a finding; less than 0 is no finding. It is never
+    lowered: verdicts must not depend on how many weak findings other properties have.
+    """
+    if inner <= 0:
+        return line
+    slope = (outer - inner) / math.log((1 - INNER) / (1 - UNUSUAL))
+    strongest = outer + slope * math.log((1 - UNUSUAL) * rows)
+    return line + min(max((strongest - line) / 2, 0.0), LEEWAY)
+
+
 Context: TypeAlias = tuple[int, ...]
 
 #: The weaker of two kinds of evidence counts beyond this: whoever looks twice sees twice as much.
@@ -29,6 +81,16 @@ def joined(outside: Floats, misfit: Floats) -> Floats:
     """Return what both kinds of evidence are worth together: their sum, less a price."""
     outside = np.maximum(outside, 0.0)
     return np.maximum(outside + misfit - PRICE_OF_TWO, np.maximum(outside, misfit))
+
+
+def limited(outside: Floats, misfit: Floats, most: float) -> tuple[Floats, Floats]:
+    """Return both kinds of evidence, worth no more than so much together: the weaker goes first."""
+    is_outside = outside >= misfit
+    stronger, weaker = np.minimum(np.maximum(outside, misfit), most), np.minimum(outside, misfit)
+    is_more = joined(outside, misfit) > most
+    left = np.where(stronger < most, np.minimum(weaker, most - stronger + PRICE_OF_TWO), 0.0)
+    weaker = np.where(is_more, left, weaker)
+    return np.where(is_outside, stronger, weaker), np.where(is_outside, weaker, stronger)
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)

@@ -17,17 +17,30 @@ import numpy as np
 
 from outlying.kernel.tally import MOST_CONDITIONS, Small
 from outlying.method.measure import CONDITION_PENALTY
+from outlying.method.surprise import FADES_TO
 from outlying.options import Options
 from outlying.parallel import thread_map
-from outlying.search.attributes import Attribute, CategoricalAttribute, NumericAttribute
-from outlying.search.bins import CategoryBins, NumericBins, layout_of
-from outlying.search.cells import Cells, Codes, Numbers
-from outlying.search.evidence import Evidence, joined
+from outlying.search.cells import (
+    Attribute,
+    CategoricalAttribute,
+    Cells,
+    Codes,
+    LazyValues,
+    Numbers,
+    NumericAttribute,
+)
+from outlying.search.evidence import LEEWAY, Evidence, Standing, chance_extreme, limited
 from outlying.search.nearby import Found, Nearby
 from outlying.search.outside import CategoryJudge, Judge, NumberJudge, Outside
-from outlying.search.standing import LEEWAY, Standing, chance_extreme
-from outlying.search.sweep import RareCells, Sweep, Swept, lay_out
-from outlying.search.threads import LazyValues
+from outlying.search.sweep import (
+    CategoryBins,
+    NumericBins,
+    RareCells,
+    Sweep,
+    Swept,
+    lay_out,
+    layout_of,
+)
 from outlying.table.columns import Column, Floats, Rows
 
 Progress: TypeAlias = Callable[[int, int], None]
@@ -71,6 +84,33 @@ class Property:
             return own
         missing = own < 0 if own.dtype == np.int32 else np.isnan(own)
         return missing.astype(np.int32)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Gaps:
+    """What the empty cells of a table have in common, by place of the property about them."""
+
+    rare: list[int]  # of columns that are empty in several rows, but in hardly any
+    explained_by: dict[int, list[int]]  # columns that are empty in more rows, often the same
+
+    @classmethod
+    def of(cls, properties: Sequence[Property], numbers: Sequence[Numbers]) -> Gaps:
+        """Compare which rows are empty."""
+        rows = {
+            place: np.flatnonzero(own.numbers(numbers))
+            for place, own in enumerate(properties)
+            if own.is_gap
+        }
+        total = len(numbers[0]) if rows else 0
+        rare = [place for place, own in rows.items() if 1 < len(own) < FADES_TO * total]
+        explained_by: dict[int, list[int]] = {}
+        for place in rare:
+            own = rows[place]
+            for other, held in rows.items():
+                both = len(np.intersect1d(own, held, assume_unique=True))
+                if both > 1 and len(own) < len(held) < 4 * both:
+                    explained_by.setdefault(place, []).append(other)
+        return cls(rare, explained_by)
 
 
 class Model:
@@ -184,25 +224,42 @@ class Model:
                 swept.append(found)
                 if progress is not None:
                     progress(done, width)
-        self._tell_codes_last(coded, floats)
+        self._explain_gaps(numbers, floats)
+        self._tell_patterns_last([*coded, *self._shared_gaps(numbers)], floats)
         outside, surprise, misfit = (matrix.T for matrix in floats)
         group, explained, cell = (matrix.T for matrix in small)
         return Evidence(outside, group, explained, surprise, misfit, cell, tuple(swept))
 
-    def _tell_codes_last(self, coded: Sequence[tuple[int, Rows]], floats: Floats) -> None:
-        """Limit what counts against rows that hold a code for unknown, as several others do.
+    def _tell_patterns_last(self, shared: Sequence[tuple[int, Rows]], floats: Floats) -> None:
+        """Limit what counts against rows that hold what is odd of several others in the same way.
 
-        They are exceptional, but one pattern: what is odd by itself comes before them.
+        A code for unknown is exceptional, and so is an empty cell where hardly any is, but many of
+        them are one pattern: what is odd by itself comes before them.
         """
         most = chance_extreme(len(self.numbers[0])) + LEEWAY
-        for family, rows in coded:
+        for family, rows in shared:
             for place, own in enumerate(self.properties):
                 if own.family == family and len(rows):
-                    outside, misfit = floats[0, place, rows], floats[2, place, rows]
-                    is_strong = joined(outside, misfit) > most
-                    weaker = is_strong & (outside >= misfit), is_strong & (outside < misfit)
-                    floats[2, place, rows] = np.where(weaker[0], 0.0, np.minimum(misfit, most))
-                    floats[0, place, rows] = np.where(weaker[1], 0.0, np.minimum(outside, most))
+                    parts = floats[0, place, rows], floats[2, place, rows]
+                    floats[0, place, rows], floats[2, place, rows] = limited(*parts, most)
+
+    @functools.cached_property
+    def _gaps(self) -> Gaps:
+        return Gaps.of(self.properties, self.numbers)
+
+    def _explain_gaps(self, numbers: Sequence[Numbers], floats: Floats) -> None:
+        """Leave nothing of an empty cell where another one says that it is."""
+        for place, others in self._gaps.explained_by.items():
+            is_empty = self.properties[place].numbers(numbers) > 0
+            for other in others:
+                rows = np.flatnonzero(is_empty & (self.properties[other].numbers(numbers) > 0))
+                floats[0, place, rows] = np.minimum(floats[0, place, rows], 0.0)
+                floats[2, place, rows] = 0.0
+
+    def _shared_gaps(self, numbers: Sequence[Numbers]) -> list[tuple[int, Rows]]:
+        """Return the columns that are empty in a few rows, and these."""
+        own = [self.properties[place] for place in self._gaps.rare]
+        return [(item.family, np.flatnonzero(item.numbers(numbers))) for item in own]
 
     @functools.cached_property
     def standing(self) -> Standing:

@@ -13,11 +13,9 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from outlying.kernel.tally import Small
-from outlying.search.attributes import Attribute, NumericAttribute
-from outlying.search.cells import MISSING, Cells, Codes, Numbers
-from outlying.search.evidence import joined
+from outlying.search.cells import MISSING, Attribute, Cells, Codes, Numbers, NumericAttribute
+from outlying.search.evidence import chance_extreme, joined
 from outlying.search.outside import LEAST_GROUP, Context, Judge, Outside, Places
-from outlying.search.standing import chance_extreme
 from outlying.table.columns import Floats
 
 #: So many rows next to a row are asked, but no more than half of those that there are: all of them

@@ -19,7 +19,7 @@ from outlying.kernel.tally import Around, Small, shared
 from outlying.method.measure import CONDITION_PENALTY
 from outlying.method.surprise import ColumnFacts, Group
 from outlying.search.cells import Cells, Codes, Numbers
-from outlying.search.standing import chance_extreme
+from outlying.search.evidence import chance_extreme
 from outlying.table.columns import Floats, Mask
 
 #: A context counts in value space if the property is so much tighter there.

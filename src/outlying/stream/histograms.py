@@ -22,7 +22,7 @@ from outlying.kernel.sweep import located
 from outlying.method.density import Counts
 from outlying.method.distribution import Bounds, Distribution
 from outlying.method.profiles import CategoricalProfile, NumericProfile
-from outlying.search.scoring import ContextView
+from outlying.search.evaluation import ContextView
 from outlying.sources import arrow_arrays as arrays
 from outlying.sources.arrow_arrays import arrow
 from outlying.table.columns import Column, Floats

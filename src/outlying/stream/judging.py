@@ -17,12 +17,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from outlying.search.attributes import Attribute, NumericAttribute
 from outlying.search.bounds import StrengthBounds
-from outlying.search.cells import Numbers
-from outlying.search.evidence import Evidence
+from outlying.search.cells import Attribute, Numbers, NumericAttribute
+from outlying.search.evidence import Evidence, Standing
 from outlying.search.model import BATCH, Model
-from outlying.search.standing import Standing
 from outlying.sources import columns as source_columns
 from outlying.sources.columns import Field
 from outlying.sources.passes import Batch

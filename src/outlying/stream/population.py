@@ -21,13 +21,18 @@ from outlying.errors import OptionError, RowError, SourceError
 from outlying.options import Options
 from outlying.parallel import usable_workers
 from outlying.search import model
-from outlying.search.attributes import Attribute, attribute_of
-from outlying.search.evidence import Claims, claims
-from outlying.search.memory import MemoryPopulation, Prepared, knows_column
+from outlying.search.cells import Attribute, attribute_of
+from outlying.search.evaluation import Progress
+from outlying.search.evidence import Claims, Standing, claims
+from outlying.search.memory import (
+    MemoryPopulation,
+    Prepared,
+    Result,
+    Searched,
+    Searching,
+    knows_column,
+)
 from outlying.search.model import Model
-from outlying.search.population import Result, Searched, Searching
-from outlying.search.scoring import Progress
-from outlying.search.standing import Standing
 from outlying.stream.judging import Ranked, ScorePass, numbering
 from outlying.stream.lookups import EvidencePass, Lookup, PastPass, Together, fields_for
 from outlying.stream.profile import Profile, ProfilePass, fields_of, finish

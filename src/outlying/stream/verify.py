@@ -19,12 +19,18 @@ from outlying.derived.calendar import MINUTE
 from outlying.method.density import Counts
 from outlying.method.distribution import Bounds, Distribution
 from outlying.method.measure import SCALES
-from outlying.search.attributes import Attribute, NumericAttribute, exponent_of
-from outlying.search.cells import MISSING, OTHER, CategoryCoder, NumberCoder
-from outlying.search.evaluation import Exact, Groups
+from outlying.search.cells import (
+    MISSING,
+    OTHER,
+    Attribute,
+    CategoryCoder,
+    NumberCoder,
+    NumericAttribute,
+    exponent_of,
+)
+from outlying.search.evaluation import CandidateCondition, Context, ContextView, Exact, Groups
 from outlying.search.evidence import Claims
 from outlying.search.model import Model
-from outlying.search.scoring import CandidateCondition, Context, ContextView
 from outlying.sources.passes import Batch
 from outlying.stream.histograms import (
     MOST_BINS,
