@@ -68,11 +68,6 @@ def number_of(given: object) -> int:
     return read_whole("top", given or USUAL, 1)
 
 
-def options_of(options: OptionsQuery) -> OptionsQuery:
-    """Return the options that finding odd rows has."""
-    return OptionsQuery(tuple(item for item in options.given if item[0] in DETECT_OPTIONS))
-
-
 def odd_rows(entry: TableEntry, addresses: Addresses, top: int, job: Job) -> dict[str, Any]:
     """Return the odd rows found so far: exceptional, unusual, odd all over, marked as fine."""
     detection = job.result.detection if isinstance(job.result, Detected) else None
@@ -171,9 +166,8 @@ def _summary(counts: Counts, rows: int) -> str:
 _GROUPS = (5, 10, 20, 30, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000, 50_000, 100_000)
 #: Columns of the twins besides those of the story.
 _OTHER_COLUMNS = 6
-_LONGEST_FIELD, _LONGEST_CHOICE = 20_000, 200  # characters
+_LONGEST_FIELD = 20_000  # characters
 _MOSTLY = 0.9  # of the values of a column differ, where they name its rows
-_MOST_HINTS, _SHORT, _MANY_CATEGORIES = 3, 16, 100  # categories that a form names
 #: Parts in words that tell what would be ordinary; of others, "usual" would say nothing.
 _TELLING = (Part.WEEKDAY, Part.MONTH, Part.PATTERN)
 
@@ -447,7 +441,8 @@ def looked_for(
     request: Request, entry: TableEntry, addresses: Addresses, top: int, again: bool = False
 ) -> Job:
     """Return the job that looks for odd rows, begun unless there is one."""
-    options = options_of(addresses.options)
+    given = addresses.options.given  # of which finding odd rows has some
+    options = OptionsQuery(tuple(item for item in given if item[0] in DETECT_OPTIONS))
     return service_of(request).detect(entry, top, options, again=again)
 
 
