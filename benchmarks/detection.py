@@ -26,8 +26,7 @@ from benchmarks.planted import KINDS, Array, plant
 from benchmarks.quality import hics
 from benchmarks.quality.cases import Case
 from benchmarks.quality.errors import dirty
-from outlying.detect import bagging
-from outlying.detect.bagging import bagged, combined
+from outlying.detect.bagging import Limits, bagged, combined
 from outlying.options import Bagging, Combine
 from outlying.parallel import usable_workers
 from outlying.table.selection import select
@@ -52,7 +51,7 @@ CHOICES: dict[str, dict[str, Any]] = {
     "20 rounds (50)": {"rounds": 20},
 }
 MOST_EXPLAINED = 30  # columns
-SAMPLED = f"{bagging.LEAST_REFERENCES} rows to compare with (all)"
+SAMPLED = f"{Limits().references} rows to compare with (all)"
 
 
 class Known(NamedTuple):
@@ -136,10 +135,12 @@ def auc(scores: Array, odd: Array) -> float:
 Method: TypeAlias = Callable[[dict[str, Array]], dict[str, Array]]
 
 
-def bag(explainer: outlying.Explainer, **options: Any) -> dict[str, Array]:
+def bag(
+    explainer: outlying.Explainer, limits: Limits | None = None, **options: Any
+) -> dict[str, Array]:
     """Run the rounds once, and combine them in every way."""
     columns = select(explainer.table, explainer.options).columns
-    found = bagged(columns, Bagging.of(**options), usable_workers(None))
+    found = bagged(columns, Bagging.of(**options), usable_workers(None), None, limits or Limits())
     parts = (found.votes, found.best, found.remoteness)
     return {how: combined(*parts, how) for how in COMBINATIONS}
 
@@ -158,11 +159,7 @@ def default(name: str, **options: Any) -> Method:
 
 def sampled(data: dict[str, Array]) -> dict[str, Array]:
     """Compare as in a large table: with as few rows in each round as there ever are."""
-    before, bagging.MOST_COMPARED = bagging.MOST_COMPARED, 1
-    try:
-        return default(SAMPLED)(data)
-    finally:
-        bagging.MOST_COMPARED = before
+    return {SAMPLED: bag(outlying.Explainer(data), Limits(coordinates=1))["rank"]}
 
 
 def peer(title: str) -> Method:

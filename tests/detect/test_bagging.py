@@ -17,20 +17,17 @@ from hypothesis import strategies as st
 
 import outlying
 from benchmarks.planted import plant
-from outlying.detect import bagging
+from outlying.detect import api, bagging
 from outlying.detect.bagging import MOST_LABELS, Coordinates
 from outlying.options import Bagging, Base, Combine
 from outlying.sources import read
 from outlying.table.columns import Column, categorical_column, numeric_column
 from outlying.table.row_hash import sample_rows
+from outlying.table.selection import select
 from tests import naive, naive_detect, strategies
 from tests.detect.tables import numbers
 
 detect = functools.partial(outlying.detect, detector="feature-bagging")
-
-
-def summaries(detection: outlying.Detection) -> list[dict[str, Any]]:
-    return [item.summary() for item in detection.rows]
 
 
 ROUNDS = 6
@@ -81,30 +78,34 @@ def test_the_slow_twin_agrees(
         assert item.score == pytest.approx(slow[item.row or 0].score, rel=1e-6, abs=1e-8)
 
 
+def bag(table: strategies.Table, limits: bagging.Limits, **options: Any) -> bagging.Bagged:
+    """Score all rows within limits: few rows to compare with, as of a table that is large."""
+    explainer = outlying.Explainer(dict(table))
+    columns = select(explainer.table, explainer.options).columns
+    return bagging.bagged(columns, Bagging.of(**options), limits=limits)
+
+
 @pytest.mark.parametrize("digits", [9, 0])  # with copies in many rounds
 @pytest.mark.parametrize("base", ["kth-neighbour", "radius"])
-def test_the_slow_twin_agrees_on_a_sample(
-    base: Base, digits: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(bagging, "LEAST_REFERENCES", 12)
-    monkeypatch.setattr(bagging, "MOST_COMPARED", 1)
-    columns = {
+def test_the_slow_twin_agrees_on_a_sample(base: Base, digits: int) -> None:
+    columns: strategies.Table = {
         name: list(map(float, cells.round(digits))) for name, cells in numbers(40, 4).items()
     }
-    found = detect(columns, rounds=ROUNDS, base=base, top=40)
-    table = read(columns)
-    sample = bagging.Sample.of(table.columns, Coordinates.of(table.columns), Bagging(rounds=ROUNDS))
+    limits = bagging.Limits(1, references=12)
+    found = bag(columns, limits, rounds=ROUNDS, base=base)
+    table, own = read(columns), Bagging(rounds=ROUNDS)
+    sample = bagging.Sample.of(table.columns, Coordinates.of(table.columns), own, limits)
     parts = [[int(row) for row in sample.rows_of(part)] for part in range(ROUNDS)]
     slow = naive_detect.detect(columns, rounds_of(list(columns), 0), parts, base=base)
     assert all(len(set(part)) == 12 for part in parts)
     assert parts[0] != parts[1]
-    for item in found.rows:
-        assert item.score == pytest.approx(slow[item.row or 0].score)
-        assert item.votes == slow[item.row or 0].votes
-    assert found.notes == (
+    assert found.scores.tolist() == pytest.approx([slow[row].score for row in range(40)])
+    assert found.votes.tolist() == [slow[row].votes for row in range(40)]
+    assert (found.references, found.compared) == (12, 40)
+    assert api._notes(found, own, 40) == [
         "Each of the 6 rounds scored all 40 rows by their distance to 12 of them, drawn by what "
         "they hold: 40 in all.",
-    )
+    ]
 
 
 def test_rare_labels_count_as_one_and_it_is_said() -> None:
@@ -166,30 +167,28 @@ def test_the_order_of_rows_changes_no_score(
     assert after.scores.tolist() == before.scores[places].tolist()
 
 
-@pytest.mark.parametrize("sampled", [False, True])
+@pytest.mark.parametrize("limits", [bagging.Limits(), bagging.Limits(1, references=20)])
 @pytest.mark.parametrize("combine", ["rank", "votes", "sum"])
-def test_orders_and_units_change_no_rank(
-    sampled: bool, combine: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    if sampled:
-        monkeypatch.setattr(bagging, "LEAST_REFERENCES", 20)
-        monkeypatch.setattr(bagging, "MOST_COMPARED", 1)
+def test_orders_and_units_change_no_rank(limits: bagging.Limits, combine: str) -> None:
     planted = plant("category", 3, rows=250, noise=6).data
     order = np.random.default_rng(0).permutation(250)
-    options: dict[str, Any] = {"combine": combine, "top": 250, "rounds": 20}
-    before = detect(planted, **options)
-    turned = dict(reversed(planted.items()))
-    assert summaries(detect(turned, **options)) == summaries(before)
+
+    def scores(data: dict[str, Any]) -> Any:
+        return bag(data, limits, combine=combine, rounds=20).scores
+
+    before = scores(planted)
+    assert scores(dict(reversed(planted.items()))).tolist() == before.tolist()
     shuffled = {name: column[order] for name, column in planted.items()}
-    assert detect(shuffled, **options).scores.tolist() == before.scores[order].tolist()
+    assert scores(shuffled).tolist() == before[order].tolist()
     factors = iter([1e9, 0.3048, 1e-3, 1.8, 7e3] * 10)
     scaled = {
         name: column if column.dtype == object else column.astype(float) * next(factors)
         for name, column in planted.items()
     }
-    after = detect(scaled, **options)
-    assert after.positions == before.positions
-    assert after.scores == pytest.approx(before.scores, abs=1e-8)
+    after = scores(scaled)
+    ranks = [np.argsort(-own, kind="stable").tolist() for own in (after, before)]
+    assert ranks[0] == ranks[1]
+    assert after == pytest.approx(before, abs=1e-8)
 
 
 def test_huge_and_tiny_numbers() -> None:
@@ -219,38 +218,35 @@ def copied(rare: int, common: int, rows: int) -> tuple[strategies.Table, np.ndar
     return {name: list(cells) for name, cells in table.items()}, which
 
 
-def test_copies_have_the_same_score_in_a_sample(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_copies_have_the_same_score_in_a_sample() -> None:
     """A common row is not odd only because a few of its many copies were drawn."""
-    monkeypatch.setattr(bagging, "LEAST_REFERENCES", 100)
-    monkeypatch.setattr(bagging, "MOST_COMPARED", 1)
     table, which = copied(0, 30, 3000)
-    detection = detect(dict(table))
-    assert "100 of them" in detection.notes[0]
+    limits = bagging.Limits(1, references=100)
+    found = bag(table, limits)
+    assert found.references == 100
     for kind in range(30):
-        assert len(set(detection.scores[which == kind].tolist())) == 1
+        assert len(set(found.scores[which == kind].tolist())) == 1
     order = np.random.default_rng(1).permutation(3000)
     shuffled = {name: [cells[old] for old in order] for name, cells in table.items()}
-    again = detect(shuffled)
-    assert again.scores.tolist() == detection.scores[order].tolist()
+    assert bag(shuffled, limits).scores.tolist() == found.scores[order].tolist()
 
 
 @pytest.mark.parametrize(("rare", "common"), [(2, 20), (1, 1)])
 @pytest.mark.parametrize("combine", ["rank", "votes", "sum"])
 @pytest.mark.parametrize("base", ["kth-neighbour", "radius"])
 def test_a_table_of_few_distinct_rows_needs_no_sample(
-    base: str, combine: str, rare: int, common: int, monkeypatch: pytest.MonkeyPatch
+    base: str, combine: str, rare: int, common: int
 ) -> None:
     table, _ = copied(rare, common, 1500)
-    options: dict[str, Any] = {"base": base, "combine": combine, "top": rare}
-    whole = detect(dict(table), **options)
-    monkeypatch.setattr(bagging, "LEAST_REFERENCES", 140)
-    monkeypatch.setattr(bagging, "MOST_COMPARED", 1)
-    found = detect(dict(table), **options)
-    assert found == whole
+    options: dict[str, Any] = {"base": base, "combine": combine}
+    whole = bag(table, bagging.Limits(), **options)
+    found = bag(table, bagging.Limits(1, references=140), **options)
     assert found.scores.tolist() == whole.scores.tolist()
-    assert sorted(found.positions) == list(range(rare))
-    assert found.rows[0].votes
-    assert found.notes == ()
+    assert found.votes.tolist() == whole.votes.tolist()
+    first = np.argsort(-found.scores, kind="stable")[:rare]
+    assert sorted(first.tolist()) == list(range(rare))
+    assert found.votes[first[0]]
+    assert found.references == whole.references == 1500
 
 
 def test_copies_are_drawn_one_by_one() -> None:

@@ -18,7 +18,7 @@ import dataclasses
 import importlib
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -31,10 +31,18 @@ from outlying.table.row_hash import limit_copies, sample_rows
 
 Progress: TypeAlias = Callable[[int, int], None]
 
-#: The most coordinates that a round compares; beyond, it compares with a sample of the rows.
-MOST_COMPARED = 2**28
-#: The least rows that a round compares with.
-LEAST_REFERENCES = 256
+
+class Limits(NamedTuple):
+    """How much a round compares."""
+
+    coordinates: int = 2**28  # beyond, it compares with a sample of the rows
+    references: int = 256  # with no fewer rows than these
+
+    def of_references(self, rows: int, width: int) -> int:
+        """Return the number of rows with which each row may be compared."""
+        return max(self.references, self.coordinates // (rows * width))
+
+
 #: The share of rows that have enough neighbours within the radius where none is given.
 INLIERS = 0.95
 #: The rare labels of a column with more labels count as one, as each costs a coordinate.
@@ -64,11 +72,15 @@ class Bagged:
 
 
 def bagged(
-    columns: Sequence[Column], settings: Bagging, workers: int = 1, progress: Progress | None = None
+    columns: Sequence[Column],
+    settings: Bagging,
+    workers: int = 1,
+    progress: Progress | None = None,
+    limits: Limits = Limits(),  # noqa: B008 - a value
 ) -> Bagged:
     """Score all rows by feature bagging."""
     coordinates = Coordinates.of(columns, settings.scale)
-    sample, rows = Sample.of(columns, coordinates, settings), coordinates.rows
+    sample, rows = Sample.of(columns, coordinates, settings, limits), coordinates.rows
     references = sample.size if sample.is_part else rows
     count = max(1, min(settings.neighbours, (references - 1) // 2))  # near ones, not all
     chosen = subsets(len(columns), settings.rounds, settings.seed)
@@ -127,15 +139,21 @@ class Sample:
     places: Rows | slice  # of all rows among those that are scored
 
     @classmethod
-    def of(cls, columns: Sequence[Column], coordinates: Coordinates, settings: Bagging) -> Sample:
+    def of(
+        cls,
+        columns: Sequence[Column],
+        coordinates: Coordinates,
+        settings: Bagging,
+        limits: Limits,
+    ) -> Sample:
         """Draw no more rows than can be compared in reasonable time."""
         rows, width = coordinates.rows, sum(block.shape[1] for block in coordinates.blocks)
-        size = max(LEAST_REFERENCES, MOST_COMPARED // (rows * width))
+        size = limits.of_references(rows, width)
         if size >= rows:
             return cls(np.arange(rows), rows, slice(None), slice(None))
         kept, places = limit_copies(columns, rows, settings.neighbours + 1)
         few = len(kept)
-        if few < rows and max(LEAST_REFERENCES, MOST_COMPARED // (few * width)) >= few:
+        if few < rows and limits.of_references(few, width) >= few:
             return cls(np.arange(few), few, kept, places)
         drawn = sample_rows(map(_ranked, columns), rows, size * settings.rounds)
         return cls(drawn, size, slice(None), slice(None))
