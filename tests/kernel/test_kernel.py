@@ -7,7 +7,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import numpy as np
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
@@ -15,49 +14,19 @@ from hypothesis import strategies as st
 import outlying
 from outlying.kernel import build, library
 from outlying.kernel.library import Kernel
-from outlying.method.density import Floats
 from outlying.search import memory
 from tests import naive, strategies
-from tests.kernel.builds import LESS, SANITIZED
+from tests.kernel.builds import LESS, SANITIZED, used
 
 ROOT = Path(__file__).parents[2]
 SEEDS = st.integers(0, 2**32 - 1)
 
-ascending = st.lists(st.floats(-1e6, 1e6), max_size=300).map(sorted).map(np.array)
-
-
-@settings(max_examples=100 // LESS, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(values=ascending, points=ascending, reach=st.floats(0, 1e6), seed=SEEDS)
-def test_sweeps_are_those_of_numpy(
-    kernel: Kernel, values: Floats, points: Floats, reach: float, seed: int
-) -> None:
-    values, points = values.astype(float), points.astype(float)
-    points = np.sort(np.concatenate([points, values[::3]]))  # ties
-    for side in ("left", "right"):
-        found = np.empty(len(points), dtype=np.int64)
-        given = values, len(values), points, len(points), int(side == "right")
-        kernel("sweep_places", *given, found, result=None)
-        assert found.tolist() == np.searchsorted(values, points, side).tolist()
-    expected = np.searchsorted(values, values + reach, "right").sum()
-    assert kernel("sweep_total", values, len(values), reach) == expected
-    before = np.concatenate(
-        [[0], np.cumsum(np.random.default_rng(seed).integers(1, 5, len(values)))]
-    )
-    around = before[np.searchsorted(values, values + reach, "right")]
-    reached = [int(np.count_nonzero(values[:at] + reach < values[at])) for at in range(len(values))]
-    around -= before[np.array(reached, dtype=np.int64)]
-    ended, found = np.zeros(len(values) + 1, np.int64), np.empty(len(values), np.int64)
-    kernel("sweep_around", values, len(values), before, reach, ended, found, result=None)
-    assert found.tolist() == around.tolist()
-
 
 def answers(kernel: Kernel, table: strategies.Table, row: int) -> tuple[str, str]:
     """Return the answer as JSON, by NumPy and compiled."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv(library.VARIABLE, "numpy")
+    with used(None):
         by_numpy = outlying.explain(dict(table), row=row).to_json()
-        patch.setattr(library, "_loaded", lambda _: kernel)
-        patch.delenv(library.VARIABLE)
+    with used(kernel):
         return by_numpy, outlying.explain(dict(table), row=row).to_json()
 
 
@@ -105,7 +74,7 @@ def test_nothing_is_read_or_written_out_of_bounds() -> None:
     tests = (
         "counts",
         "fits",
-        "sweeps",
+        "test_sweep",
         f"(same_bytes and {build.names()[-1]})",
     )
     run = subprocess.run(
@@ -125,12 +94,11 @@ def test_a_kernel_that_is_not_there_is_an_error(monkeypatch: pytest.MonkeyPatch)
         library.compiled()
 
 
-def test_it_says_which_kernel_is_used(monkeypatch: pytest.MonkeyPatch, kernel: Kernel) -> None:
-    monkeypatch.setenv(library.VARIABLE, "numpy")
-    assert library.describe_kernel().startswith("kernel: NumPy;")
-    monkeypatch.delenv(library.VARIABLE)
-    monkeypatch.setattr(library, "_loaded", lambda _: kernel)
-    assert library.describe_kernel() == f"kernel: compiled ({kernel.name})"
+def test_it_says_which_kernel_is_used(kernel: Kernel) -> None:
+    with used(None):
+        assert library.describe_kernel().startswith("kernel: NumPy;")
+    with used(kernel):
+        assert library.describe_kernel() == f"kernel: compiled ({kernel.name})"
 
 
 def test_without_a_compiler_nothing_is_built(

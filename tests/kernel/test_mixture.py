@@ -12,7 +12,7 @@ from outlying.kernel.library import Kernel
 from outlying.method import mixture
 from outlying.method.density import Counts, Floats
 from outlying.method.intervals import segments
-from tests.kernel.builds import LESS
+from tests.kernel.builds import LESS, used
 
 fits = settings(
     max_examples=60 // LESS,
@@ -24,12 +24,7 @@ fits = settings(
 def fitted(
     kernel: Kernel | None, values: Floats, counts: Counts, floor: float, seed: int | None = None
 ) -> list[list[float]]:
-    with pytest.MonkeyPatch.context() as patch:
-        if kernel is None:
-            patch.setenv(library.VARIABLE, "numpy")
-        else:
-            patch.setattr(library, "_loaded", lambda _: kernel)
-            patch.delenv(library.VARIABLE, raising=False)
+    with used(kernel):
         found = mixture.fit(values, counts, floor, seed)
     return [found.weights.tolist(), found.means.tolist(), found.widths.tolist()]
 

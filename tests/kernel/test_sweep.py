@@ -13,7 +13,7 @@ from outlying.kernel import sweep
 from outlying.kernel.library import Kernel
 from outlying.method.density import Floats
 from outlying.method.distribution import distinct
-from tests.kernel.builds import LESS
+from tests.kernel.builds import LESS, used
 
 SEEDS = st.integers(0, 2**32 - 1)
 ROWS = st.one_of(st.integers(2, 300), st.sampled_from([1000, 4097, 20_001]))
@@ -26,7 +26,7 @@ SHAPES: dict[str, Callable[[np.random.Generator, int], Floats]] = {
 }
 
 
-@given(seed=SEEDS, edges=st.integers(0, 40))
+@given(seed=SEEDS, edges=st.integers(0, 500))
 @settings(max_examples=100 // LESS, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_values_are_located_among_edges(
     by_either: Callable[..., object], seed: int, edges: int
@@ -41,14 +41,14 @@ def test_values_are_located_among_edges(
 
 
 @pytest.fixture
-def by_either(kernel: Kernel, monkeypatch: pytest.MonkeyPatch) -> Callable[..., object]:
+def by_either(kernel: Kernel) -> Callable[..., object]:
     """Return what calls a function by compiled code and by NumPy, and compares."""
 
     def call(function: Callable[..., object], *given: object) -> object:
         results = []
         for found in (kernel, None):
-            monkeypatch.setattr(sweep, "compiled", lambda found=found: found)
-            results.append(function(*given))
+            with used(found):
+                results.append(function(*given))
         one, other = (repr([np.asarray(part).tolist() for part in as_tuple(x)]) for x in results)
         assert one == other
         return results[0]

@@ -7,14 +7,13 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from outlying.kernel import tally
 from outlying.kernel.library import Kernel
 from outlying.search.sweep import CategoryBins, NumericBins, layout_of
-from tests.kernel.builds import LESS
+from tests.kernel.builds import LESS, used
 
 checks = settings(
     max_examples=60 // LESS,
@@ -27,10 +26,9 @@ ROWS = st.integers(1, 400) | st.integers(2000, 2500)
 
 def both(kernel: Kernel, made: Callable[[], Any]) -> None:
     """Check that a kernel and NumPy give arrays of the same numbers."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(tally, "compiled", lambda: kernel)
+    with used(kernel):
         found = made()
-        patch.setattr(tally, "compiled", lambda: None)
+    with used(None):
         expected = made()
     for own, other in zip(found, expected, strict=True):
         assert own.tolist() == other.tolist()
@@ -157,7 +155,6 @@ def test_a_bin_without_rows_is_no_word(kernel: Kernel) -> None:
     words = np.full((1, layout.words), ~np.uint64(0))
     words[0, 1] = (1 << 36) - 1
     none = np.zeros(1, dtype=np.int32)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(tally, "compiled", lambda: kernel)
+    with used(kernel):
         found = tally.count(layout, words, words, none, none, least=2, rarity=1.1, bar=1.1)
     assert (found.sizes.tolist(), found.lifts.tolist(), len(found.bin)) == ([100], [1.0], 0)
