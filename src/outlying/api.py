@@ -359,7 +359,7 @@ def _open_population(
         return newcomers.open_model(data, own)
     if isinstance(data, (Table, np.ndarray, Mapping)):
         return _in_memory(sources.read(data, **given), options)
-    found = registry.opened(data, engine, **given)
+    found = registry.open_source(data, engine, **given)
     if isinstance(found, Table):
         return _in_memory(found, options)
     from outlying.stream.population import StreamedPopulation

@@ -107,7 +107,7 @@ class TestStandardInput:
         monkeypatch.setattr(registry, "LARGE", 5)
         for content in (CSV, gzip.compress(CSV), lzma.compress(CSV), parquet()):
             feed(monkeypatch, content)
-            feeder = registry.opened("-")
+            feeder = registry.open_source("-")
             assert len(list(folder_of_copies.iterdir())) >= 1
             assert rows_of(feeder) == sorted(ROWS, key=repr)  # type: ignore[arg-type]
             del feeder

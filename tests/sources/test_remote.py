@@ -94,10 +94,10 @@ class TestWeb:
         assert all("bytes=" in asked for asked in web.asked if asked.startswith("GET"))
 
     def test_large_files_are_streamed(self, web: Server, monkeypatch: pytest.MonkeyPatch) -> None:
-        assert isinstance(registry.opened(web.at("t.parquet")), type(read(TABLE)))
+        assert isinstance(registry.open_source(web.at("t.parquet")), type(read(TABLE)))
         monkeypatch.setattr(registry, "LARGE", 10)
         for name in ("t.parquet", "t.csv"):
-            feeder: Any = registry.opened(web.at(name))
+            feeder: Any = registry.open_source(web.at(name))
             assert rows_of(feeder) == sorted(ROWS, key=repr)
 
     def test_a_file_that_changes(self, web: Server) -> None:
@@ -307,17 +307,17 @@ class TestBuckets:
 
     def test_patterns_and_folders(self, s3: Any) -> None:
         for name in ("in/*.parquet", "in/", "in"):
-            feeder: Any = registry.opened(f"s3://bucket/{name}")
+            feeder: Any = registry.open_source(f"s3://bucket/{name}")
             assert rows_of(feeder) == sorted(ROWS, key=repr)
         for name in ("csv/*.csv", "csv/"):
-            feeder = registry.opened(f"s3://bucket/{name}")
+            feeder = registry.open_source(f"s3://bucket/{name}")
             assert len(rows_of(feeder)) == 301
 
     def test_a_table_of_delta(self, s3: Any, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("AWS_ALLOW_HTTP", "true")
         write_deltalake("s3://bucket/delta", TABLE)
         write_deltalake("s3://bucket/delta", TABLE, mode="append")
-        feeder: Any = registry.opened("s3://bucket/delta", snapshot=0)
+        feeder: Any = registry.open_source("s3://bucket/delta", snapshot=0)
         assert rows_of(feeder) == sorted(ROWS, key=repr)
         assert feeder.source == "s3://bucket/delta"
         assert len(rows_of(outlying.scan("s3://bucket/delta"))) == 600

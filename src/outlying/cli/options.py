@@ -211,7 +211,8 @@ def take_reading(given: dict[str, Any]) -> ReadOptions:
 
 def open_source(source: str | None, reading: ReadOptions) -> Table | Feeder:
     """Read the table into memory, or open what is read as a stream."""
-    return registry.named(source, **{name: getattr(reading, name) for name in READ_OPTIONS})
+    given = {name: getattr(reading, name) for name in READ_OPTIONS}
+    return registry.open_named(source, **given)
 
 
 def open_table(source: str, given: dict[str, Any]) -> tuple[Table | Feeder, dict[str, Any]]:

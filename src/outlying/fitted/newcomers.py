@@ -327,7 +327,7 @@ def new_table(
     given: Mapping[str, Any] | None = None,
 ) -> NewTable:
     """Read new rows as those of a base were read, and say what does not fit."""
-    found = data if isinstance(data, Table) else registry.opened(data, engine, **(given or {}))
+    found = data if isinstance(data, Table) else registry.open_source(data, engine, **(given or {}))
     table = found if isinstance(found, Table) else collected(found)
     withheld = base.withheld if isinstance(base, KeptPopulation) else Withheld()
     read = read_as(base.table, withheld.hashed(table, base.table), base.options)
@@ -339,7 +339,7 @@ def base_of(against: Any, given: Mapping[str, Any]) -> MemoryPopulation:
     if is_model(against):
         return open_model(against, given)
     options = Options.of(**given)
-    found = registry.opened(against)
+    found = registry.open_source(against)
     if isinstance(found, Table):
         return MemoryPopulation(found, options)
     return KeptPopulation(fitted(StreamedPopulation(found, options)))

@@ -118,7 +118,7 @@ def backtest(
     most = check_whole("most", most, 1)
     limit_of("max_exceptional", max_exceptional, 0)
     given = {name: options.pop(name) for name in registry.OPTIONS if name in options}
-    found = data if isinstance(data, Table) else registry.opened(data, engine, **given)
+    found = data if isinstance(data, Table) else registry.open_source(data, engine, **given)
     table = found if isinstance(found, Table) else collected(found)
     column = table.column(by)
     kind, periods = _periods(column, most)

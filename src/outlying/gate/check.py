@@ -206,7 +206,7 @@ def _open(
 
     given = {name: options.pop(name) for name in registry.OPTIONS if name in options}
     try:
-        table = data if isinstance(data, Table) else registry.opened(data, engine, **given)
+        table = data if isinstance(data, Table) else registry.open_source(data, engine, **given)
         if not isinstance(table, Table):
             if against is None and where_true is None and not entries:
                 explainer = Explainer(table, **options)

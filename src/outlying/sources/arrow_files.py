@@ -27,7 +27,14 @@ from outlying.sources.copies import CHUNK, InputFile, check_expanded
 from outlying.sources.files import Files, check_spelling, check_unchanged, type_keys
 from outlying.sources.passes import Batch, Field, LocalFeeder, Shape, collected, pieces, shape_of
 from outlying.sources.recognise import name_of, translate_errors
-from outlying.sources.remote import Place, expanded, is_several, opened, path_in, remote_errors
+from outlying.sources.remote import (
+    Place,
+    find_places,
+    is_several,
+    open_place,
+    path_in,
+    remote_errors,
+)
 from outlying.table.table import Table
 
 if TYPE_CHECKING:
@@ -67,7 +74,7 @@ def stream(data: Files | str) -> ArrowFeeder:
         return ArrowFeeder(data.source, lambda: map(look, data.unchanged_files()), data.notes)
 
     def places() -> list[Place]:
-        return expanded(data) if _is_several(data) else [opened(data, is_part=True)]
+        return find_places(data) if _is_several(data) else [open_place(data, is_part=True)]
 
     return ArrowFeeder(name_of(data), lambda: map(_parquet, places()))
 
@@ -76,7 +83,7 @@ def is_large(address: str) -> bool:
     """Return whether a file, a pattern or a folder is rather streamed than read into memory."""
     if _is_several(address):
         return True
-    return (opened(address, is_part=True).state()[0] or 0) > registry.LARGE
+    return (open_place(address, is_part=True).state()[0] or 0) > registry.LARGE
 
 
 def _is_several(address: str) -> bool:
@@ -104,11 +111,13 @@ def _check_ends(file: InputFile, kind: str, start: bytes, end: bytes = b"", more
         stream.seek(max(0, file.size - len(end)))
         last = stream.read()
     if first != start:
-        what = f"is not {kind} file (it does not start with {start.decode()})"
-        raise file.error(what + more)
+        what = f"it does not start with {start.decode()}"
+        raise SourceError(f"{file.source}: is not {kind} file ({what}){more}")
     if end and last != end:
-        kind = kind.split(" ", 1)[1]
-        raise file.error(f"the {kind} file is cut off (its end is missing); copy it again")
+        name = kind.split()[-1]
+        raise SourceError(
+            f"{file.source}: the {name} file is cut off (its end is missing); copy it again"
+        )
 
 
 def _arrow_errors(file: File) -> AbstractContextManager[None]:

@@ -48,7 +48,7 @@ _MANY = 100_000  # cells that are worth several threads
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Made:
+class RawColumn:
     """An array that is to become a column, and what a reader should know about it."""
 
     array: Any
@@ -58,7 +58,7 @@ class Made:
 
 def table_of(
     source: str,
-    columns: dict[str, Made | str],
+    columns: dict[str, RawColumn | str],
     notes: Iterable[str] = (),
     frame_library: FrameLibrary = "pandas",
     *,
@@ -92,11 +92,11 @@ def table_of(
 
 
 def _read_all(
-    columns: dict[str, Made | str], *, knows_types: bool, commas: bool
+    columns: dict[str, RawColumn | str], *, knows_types: bool, commas: bool
 ) -> list[tuple[Column | SkippedColumn, str | None]]:
     """Read columns, and what is said of each; by several threads where they are large."""
     texts = [] if knows_types else [name for name, made in columns.items() if is_of_texts(made)]
-    cells = sum(len(made.array) for made in columns.values() if isinstance(made, Made))
+    cells = sum(len(made.array) for made in columns.values() if isinstance(made, RawColumn))
     threads = min(usable_workers(None), len(columns)) if cells > _MANY else 1
 
     def read_one(name: str) -> tuple[Column | SkippedColumn, str | None]:
@@ -116,7 +116,7 @@ def _read_all(
         return list(mapped(read_one, list(columns)))
 
 
-def is_of_texts(made: Made | str) -> bool:
+def is_of_texts(made: RawColumn | str) -> bool:
     """Return whether an array holds texts of which nothing is known: mixed values were typed."""
     if isinstance(made, str) or made.are_keys or made.note is not None:
         return False

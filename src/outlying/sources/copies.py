@@ -374,18 +374,18 @@ class InputFile:
 
     def _utf8_chunks(self, encoding: str) -> Iterator[bytes]:
         """Read text in some encoding, and return it as UTF-8 without a mark."""
-        lines = 0
+        line = 1
         with self.path.open("rb") as stream:
             text = io.TextIOWrapper(stream, encoding, newline="")
             try:
                 chunk = text.read(CHUNK).lstrip("\ufeff")
                 while chunk:
-                    lines += chunk.count("\n")
+                    line += chunk.count("\n")
                     yield chunk.encode()
                     chunk = text.read(CHUNK)
             except UnicodeError as error:
-                raise self.error(
-                    f"is not {encoding} text ({error.args[-1]}, in line {lines + 1} or further "
+                raise SourceError(
+                    f"{self.source}: is not {encoding} text ({error.args[-1]}, in line {line} or further "
                     "down); name its encoding by the option encoding"
                 ) from None
 

@@ -23,7 +23,7 @@ from outlying.sources import duckdb as engine
 from outlying.sources.arrow_arrays import of_texts
 from outlying.sources.columns import NO_HEADER, unique_names, without_totals
 from outlying.sources.copies import LONGEST_LINE, InputFile, PrivateFolder
-from outlying.sources.duckdb import literal, selected
+from outlying.sources.duckdb import literal, select_list
 from outlying.sources.files import Files, check_spelling, type_keys
 from outlying.sources.passes import Batch, Field, LocalFeeder, Shape, collected
 from outlying.table.selection import MOST_FIELDS
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 _DELIMITERS = (",", ";", "\t", "|")
 #: A first line for Excel, which says what divides the fields.
-_SAID = re.compile(r'"?sep=([^\w"\r\n])"?', re.IGNORECASE)
+_SEPARATOR_LINE = re.compile(r'"?sep=([^\w"\r\n])"?', re.IGNORECASE)
 _LINES_LOOKED_AT = 100
 _RECORDS_LOOKED_AT = 10
 _MOST_TITLES = 20
@@ -58,7 +58,7 @@ def read(file: InputFile) -> Table:
         file.check_text()
         with PrivateFolder("copy") as folder:
             footers: list[str] = []
-            copy, plain = _rewritten(file, layout, folder, footers)
+            copy, plain = _rewrite(file, layout, folder, footers)
             table = collected(CsvFeeder(Files(copy.source, (copy,)), plain, in_order=True))
             below = [_lines_note("below", footers)] if footers else []
             return without_totals(dataclasses.replace(table, notes=(*table.notes, *below)))
@@ -107,7 +107,7 @@ class CsvFeeder(LocalFeeder):
         self._has_header = _is_header(first, [texts.slice(1) for texts in some])
         names = [f"column{place}" for place in range(layout.fields)]
         if self._has_header:
-            names = _named(first)
+            names = _column_names(first)
             for file in others:
                 if (found := _first_record(file, layout)) != first:
                     raise SourceError(
@@ -134,7 +134,7 @@ class CsvFeeder(LocalFeeder):
 
         layout = self._layout
         assert layout is not None  # noqa: S101 - found by `_inspect`
-        columns = selected([field.sql for field in fields if field.sql])
+        columns = select_list([field.sql for field in fields if field.sql])
         files = self.files.unchanged_files()
         with self._plain_errors(layout), self._connection() as connection:
             for number, some in enumerate([[file] for file in files] if self._keys else [files]):
@@ -234,7 +234,7 @@ def _layout_of(file: InputFile) -> Layout:
     lines = file.first_lines(_LINES_LOOKED_AT)
     blank = _blank_lines(lines)
     candidates: Sequence[str] = ("\t",) if file.suffix == ".tsv" else _DELIMITERS
-    said = _SAID.fullmatch(lines[blank].rstrip("\r\n")) if blank < len(lines) else None
+    said = _SEPARATOR_LINE.fullmatch(lines[blank].rstrip("\r\n")) if blank < len(lines) else None
     above = 0
     if said is not None:
         above, candidates = blank + 1, said.groups()
@@ -242,7 +242,7 @@ def _layout_of(file: InputFile) -> Layout:
         blank = _blank_lines(lines)
     if blank == len(lines):
         raise file.error("the file is empty (nothing but blank lines)")
-    looked = {delimiter: _looked_at(lines, delimiter) for delimiter in candidates}
+    looked = {delimiter: _look_at(lines, delimiter) for delimiter in candidates}
 
     def likelihood(delimiter: str) -> tuple[bool, bool, int]:
         """Prefer one that divides all lines alike, titles included, then one with more fields."""
@@ -270,7 +270,7 @@ def _lines_note(where: str, lines: Sequence[str]) -> str:
     return f"{count} {where} the table left out: {printable('; '.join(lines))!r}"
 
 
-def _looked_at(lines: Sequence[str], delimiter: str) -> tuple[tuple[str, ...], int, list[int]]:
+def _look_at(lines: Sequence[str], delimiter: str) -> tuple[tuple[str, ...], int, list[int]]:
     """Return titles above the table, the line on which it begins, and its numbers of fields.
 
     A title is alone on its line, above lines that all have several fields, and the same number.
@@ -341,7 +341,7 @@ def _check_length(file: InputFile, layout: Layout, record: list[str], line: int)
     if sum(map(len, record)) <= LONGEST_LINE:
         return
     place = max(range(len(record)), key=lambda place: len(record[place]))
-    name = [*_named(_first_record(file, layout)), ""][place]
+    name = [*_column_names(_first_record(file, layout)), ""][place]
     raise file.error(
         f"line {line} has {len(record[place]):,} characters in column {name!r}; a line may have "
         f"{LONGEST_LINE:,} bytes: shorten that text, or remove the column from the file"
@@ -378,7 +378,7 @@ def _first_record(file: InputFile, layout: Layout) -> list[str]:
         return next(record for record in found if record)[: layout.fields]
 
 
-def _rewritten(
+def _rewrite(
     file: InputFile, layout: Layout, folder: Path, footers: list[str]
 ) -> tuple[InputFile, Layout]:
     """Copy a file with one kind of line end, no delimiter too many, nothing above or below it."""
@@ -398,7 +398,7 @@ def _rewritten(
     return copy, dataclasses.replace(layout, line_end=r"\n", skipped_lines=0)
 
 
-def _named(header: Iterable[str]) -> list[str]:
+def _column_names(header: Iterable[str]) -> list[str]:
     """Return the names in a header; what has none is called by its place, but for the first.
 
     That one may be an index, which has no name when it is written to a file.

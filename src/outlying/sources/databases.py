@@ -22,13 +22,13 @@ from outlying.errors import MissingExtraError, SourceError
 from outlying.sources.columns import skipped, unique_names
 from outlying.sources.duckdb import (
     Relation,
-    chosen_table,
+    choose_table,
     identifier,
     literal,
     no_such_table,
     readings_of,
     relation_of,
-    selected,
+    select_list,
 )
 from outlying.sources.passes import (
     BATCH_ROWS,
@@ -44,7 +44,7 @@ from outlying.sources.recognise import first_line, name_of, path_of, scheme_of, 
 if TYPE_CHECKING:
     import pyarrow
 
-Connected: TypeAlias = Callable[[], AbstractContextManager[Any]]
+OpenConnection: TypeAlias = Callable[[], AbstractContextManager[Any]]
 """Opens a connection by the rules of Python's DB-API, with ADBC's additions."""
 
 
@@ -77,7 +77,7 @@ def stream(data: Any, table: str | None, query: str | None) -> AdbcFeeder:
     return feeder(lambda: contextlib.nullcontext(data), vendor, table, query)
 
 
-def _connects(driver: str, place: str, first: str) -> Connected:
+def _connects(driver: str, place: str, first: str) -> OpenConnection:
     """Return what connects by a driver, and runs a first statement."""
 
     @contextlib.contextmanager
@@ -94,7 +94,7 @@ def _connects(driver: str, place: str, first: str) -> Connected:
     return connected
 
 
-def explained(source: str, error: Exception) -> SourceError:
+def describe_error(source: str, error: Exception) -> SourceError:
     """Say what is wrong by the sentence of an error that tells it, without passwords."""
     if isinstance(error, UnicodeDecodeError):
         said = f"a name in it is not UTF-8 ({error.object!r}); rename that in the database"
@@ -107,10 +107,10 @@ def explained(source: str, error: Exception) -> SourceError:
 
 
 @contextlib.contextmanager
-def _cursor(source: str, connected: Connected) -> Iterator[Any]:
+def _cursor(source: str, connected: OpenConnection) -> Iterator[Any]:
     """Open a cursor; errors of the driver become ours, those that come through Arrow too."""
     with (
-        translate_errors(source, "adbc_driver_manager", "pyarrow", explain=explained),
+        translate_errors(source, "adbc_driver_manager", "pyarrow", explain=describe_error),
         connected() as connection,
         contextlib.closing(connection.cursor()) as cursor,
     ):
@@ -126,7 +126,7 @@ class AdbcFeeder(LocalFeeder):
     """A table, view or query of a database."""
 
     def __init__(
-        self, connected: Connected, source: str, table: str | None, query: str | None
+        self, connected: OpenConnection, source: str, table: str | None, query: str | None
     ) -> None:
         """Feed from a table or query of a database that can be connected to."""
         if query is None:
@@ -149,7 +149,7 @@ class AdbcFeeder(LocalFeeder):
             names = unique_names(self.source, self._schema(cursor, "*").names)
             plans = dict(zip(names, self._plans(cursor, names), strict=True))
             sql = {name: plan for name, (plan, what) in plans.items() if what is None}
-            types = self._schema(cursor, selected(list(sql.values()))).types
+            types = self._schema(cursor, select_list(list(sql.values()))).types
         comes = dict(zip(sql, types, strict=False))  # without columns, one of nothing
         kinds = {name: what or comes[name] for name, (_, what) in plans.items()}
         return shape_of(self.source, kinds, sql)
@@ -169,7 +169,7 @@ class AdbcFeeder(LocalFeeder):
             return reader.schema
 
     def _query(self, fields: Sequence[Field]) -> str:
-        wanted = selected([field.sql for field in fields])
+        wanted = select_list([field.sql for field in fields])
         return f"SELECT {wanted} FROM {self._relation.sql} AS t"  # noqa: S608 (quoted)
 
     def _read(self, fields: Sequence[Field]) -> Generator[Batch, None, None]:
@@ -208,7 +208,7 @@ class PostgresFeeder(AdbcFeeder):
 
     def _find(self, cursor: Any, source: str, table: str | None) -> Relation:
         known = [name for (name,) in _rows(cursor, _POSTGRES_TABLES)]
-        name = chosen_table(source, table, known)
+        name = choose_table(source, table, known)
         for sql in readings_of(name):
             if _rows(cursor, f"SELECT to_regclass({literal(sql)})::text") != [(None,)]:
                 return Relation(sql, name, is_query=False)
@@ -282,7 +282,7 @@ class SqliteFeeder(AdbcFeeder):
 
     def _find(self, cursor: Any, source: str, table: str | None) -> Relation:
         known = [name for (name,) in _rows(cursor, _SQLITE_TABLES)]
-        name = chosen_table(source, table, known)
+        name = choose_table(source, table, known)
         if name not in known:
             raise no_such_table(source, name, known)
         return Relation(identifier(name), name, is_query=False)
@@ -317,13 +317,13 @@ class SqliteFeeder(AdbcFeeder):
             asked = [
                 f"coalesce(sum({test.replace('{}', name)}), 0)" for name in some for test in _TESTS
             ]
-            query = f"SELECT {selected(asked)} FROM {self._relation.sql} AS t"  # noqa: S608
+            query = f"SELECT {select_list(asked)} FROM {self._relation.sql} AS t"  # noqa: S608
             row = iter(_rows(cursor, query)[0])
             yield from (_Tally(*itertools.islice(row, len(_TESTS))) for _ in some)
 
     def _query(self, fields: Sequence[Field]) -> str:
         examples = {"int64": "0", "double": "0.5", "string": "''"}
-        shown = selected([examples[str(field.comes)] for field in fields])
+        shown = select_list([examples[str(field.comes)] for field in fields])
         return f"SELECT {shown} UNION ALL {super()._query(fields)}"
 
     def _read(self, fields: Sequence[Field]) -> Generator[Batch, None, None]:

@@ -40,8 +40,8 @@ if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection, DuckDBPyRelation
 
 Config: TypeAlias = dict[str, str | bool | int | float | list[str]]
-Opened: TypeAlias = "Callable[[], AbstractContextManager[DuckDBPyRelation]]"
-Connected: TypeAlias = "Callable[[], AbstractContextManager[DuckDBPyConnection]]"
+OpenRelation: TypeAlias = "Callable[[], AbstractContextManager[DuckDBPyRelation]]"
+OpenConnection: TypeAlias = "Callable[[], AbstractContextManager[DuckDBPyConnection]]"
 
 #: What the engine says when the system has no memory left; at a limit of ours it says otherwise.
 _SYSTEM_OUT_OF_MEMORY = (
@@ -130,11 +130,11 @@ def plain_errors(source: str, long_integers: Sequence[str] = ()) -> AbstractCont
 
     `long_integers` are columns that may hold numbers beyond 64 bits, where those cannot be read.
     """
-    explain = functools.partial(_explained, long_integers=long_integers)
+    explain = functools.partial(_describe_error, long_integers=long_integers)
     return translate_errors(source, "duckdb", explain=explain)
 
 
-def _explained(source: str, error: Exception, long_integers: Sequence[str]) -> BaseException:
+def _describe_error(source: str, error: Exception, long_integers: Sequence[str]) -> BaseException:
     if isinstance(error, UnicodeError):
         return unreadable(source, error)
     text = reason(error)
@@ -201,7 +201,7 @@ def literal(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
-def selected(columns: Sequence[str]) -> str:
+def select_list(columns: Sequence[str]) -> str:
     """Write what to select: these expressions as c0, c1, ...; something where there is none."""
     return ", ".join(f"{sql} AS c{place}" for place, sql in enumerate(columns)) or "1 AS c0"
 
@@ -217,7 +217,7 @@ def literal_path(path: Path) -> str:
     return re.sub(r"[*?\[]", r"[\g<0>]", str(path.absolute()))
 
 
-def chosen_table(source: str, table: str | None, known: Sequence[str]) -> str:
+def choose_table(source: str, table: str | None, known: Sequence[str]) -> str:
     """Return the name of the table to read; one of several has to be named."""
     if table is not None:
         return table
@@ -265,7 +265,9 @@ _UNUSABLE = {
 class DuckFeeder(LocalFeeder):
     """A relation of DuckDB, opened anew for every scan."""
 
-    def __init__(self, opened: Opened, source: str, names: Sequence[str] | None = None) -> None:
+    def __init__(
+        self, opened: OpenRelation, source: str, names: Sequence[str] | None = None
+    ) -> None:
         """Feed from what `opened` opens; `names`: of its columns, where the engine renames some."""
         super().__init__(source)
         self._opened, self._names = opened, names
@@ -280,7 +282,7 @@ class DuckFeeder(LocalFeeder):
                 for place, (name, kind) in enumerate(kinds.items(), start=1)
                 if kind in _TYPES
             }
-            with reader_of(relation.limit(0).project(selected(list(sql.values())))) as reader:
+            with reader_of(relation.limit(0).project(select_list(list(sql.values())))) as reader:
                 types = reader.schema.types
         self._long_integers = [name for name in sql if kinds[name] in _LONG]
         reasons = {n: _UNUSABLE.get(k, f"values of type {k}") for n, k in kinds.items()}
@@ -291,15 +293,17 @@ class DuckFeeder(LocalFeeder):
         long = [field.name for field in fields if field.name in self._long_integers]
         with plain_errors(self.source, long), self._opened() as relation:
             self._check_same(_types_of(relation))
-            with reader_of(relation.project(selected([field.sql for field in fields]))) as reader:
+            with reader_of(
+                relation.project(select_list([field.sql for field in fields]))
+            ) as reader:
                 yield from reader
 
     def _check_same(self, now: dict[str, str]) -> None:
         for name, kind in self._seen.items():
+            if now.get(name, kind) != kind:
+                raise changed(self.source, f"column {name!r} was {kind}, now it is {now[name]}")
             if name not in now:
                 raise changed(self.source, f"column {name!r} is gone")
-            if now[name] != kind:
-                raise changed(self.source, f"column {name!r} was {kind}, now it is {now[name]}")
         if list(now) != list(self._seen):
             raise changed(self.source, "there are other columns now")
 
@@ -347,7 +351,7 @@ def stream(
     if isinstance(data, (str, os.PathLike)):
         source = os.fsdecode(data)
         path, is_sealed = path_of(source), not check_flag("allow_external", allow_external)
-        return _of_database(lambda: _attached(path, is_sealed, memory), source, table, query)
+        return _of_database(lambda: _attach(path, is_sealed, memory), source, table, query)
     if hasattr(data, "project"):  # a relation, which may remember columns that are gone
         return DuckFeeder(
             lambda: contextlib.nullcontext(given.project("*")), "DuckDB relation", given.columns
@@ -356,12 +360,14 @@ def stream(
 
 
 def _of_database(
-    connected: Connected, source: str, table: str | None, query: str | None
+    connected: OpenConnection, source: str, table: str | None, query: str | None
 ) -> DuckFeeder:
     with plain_errors(source), connected() as connection:
         if query is not None:
             _check_select(connection, source, query)
-        relation = relation_of(query) if query is not None else _found(connection, source, table)
+        relation = (
+            relation_of(query) if query is not None else _find_table(connection, source, table)
+        )
 
     @contextmanager
     def opened() -> Iterator[DuckDBPyRelation]:
@@ -384,12 +390,12 @@ def _check_select(connection: DuckDBPyConnection, source: str, query: str) -> No
         raise SourceError(f"{source}: the query holds {named}; allowed: exactly one SELECT")
 
 
-def _found(connection: DuckDBPyConnection, source: str, table: str | None) -> Relation:
+def _find_table(connection: DuckDBPyConnection, source: str, table: str | None) -> Relation:
     """Find a table by its name, or the only one there is."""
     import duckdb
 
     known = [row[0] for row in connection.sql(_TABLES).fetchall()]
-    name = chosen_table(source, table, known)
+    name = choose_table(source, table, known)
     for sql in readings_of(name):
         with contextlib.suppress(duckdb.CatalogException, duckdb.BinderException):
             connection.sql(f"SELECT * FROM {sql}")  # noqa: S608 (quoted)
@@ -398,7 +404,7 @@ def _found(connection: DuckDBPyConnection, source: str, table: str | None) -> Re
 
 
 @contextmanager
-def _attached(path: Path, is_sealed: bool, memory: str) -> Iterator[DuckDBPyConnection]:
+def _attach(path: Path, is_sealed: bool, memory: str) -> Iterator[DuckDBPyConnection]:
     """Attach a database that cannot be written; sealed, nothing else can be read either.
 
     That holds for views, for queries, and for names of tables, which the engine takes for files

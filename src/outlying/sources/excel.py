@@ -66,10 +66,10 @@ def read(file: InputFile, sheet: str | None = None, *, limits: OpeningLimits = _
     _check_size(file)
     _rehearse(file, None, limits)
     with (
-        translate_errors(file.source, "python_calamine", explain=_explained),
+        translate_errors(file.source, "python_calamine", explain=_describe_error),
         CalamineWorkbook.from_path(file.path) as book,
     ):
-        name, notes = _chosen(file, book, sheet)
+        name, notes = _choose_sheet(file, book, sheet)
         if name != book.sheet_names[0]:
             _rehearse(file, name, limits)
         return _table(file, book.get_sheet_by_name(name), notes)
@@ -83,7 +83,7 @@ def sheet_names(path: Path) -> tuple[str, ...]:
         return tuple(sheet.name for sheet in _with_cells(book))
 
 
-def _explained(source: str, error: Exception) -> BaseException:
+def _describe_error(source: str, error: Exception) -> BaseException:
     if type(error).__name__ == "PasswordError":
         return SourceError(f"{source}: is protected by a password; save it without one")
     if "detect file format" in str(error):
@@ -122,7 +122,9 @@ def _rehearse(file: InputFile, sheet: str | None, limits: OpeningLimits) -> None
 _REMEDY = "delete what is not part of the table, or save the sheet as CSV"
 
 
-def _chosen(file: InputFile, book: CalamineWorkbook, sheet: str | None) -> tuple[str, list[str]]:
+def _choose_sheet(
+    file: InputFile, book: CalamineWorkbook, sheet: str | None
+) -> tuple[str, list[str]]:
     from python_calamine import SheetVisibleEnum
 
     sheets = _with_cells(book)
@@ -178,7 +180,7 @@ def _places(file: InputFile, sheet: str | None) -> tuple[str, list[int], dict[st
     from python_calamine import CalamineWorkbook
 
     with CalamineWorkbook.from_path(file.path) as book:
-        name, _ = _chosen(file, book, sheet)
+        name, _ = _choose_sheet(file, book, sheet)
         own = book.get_sheet_by_name(name)
         layout, columns = _contents(file, own)
         top = (own.start or (0, 0))[0]

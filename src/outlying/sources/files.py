@@ -63,7 +63,7 @@ def read(data: Name, **given: Any) -> Table:
     if re.search("[\ud800-\udfff]", source):  # how Python holds bytes that are no text
         raise SourceError(f"{source!a}: the name is not valid UTF-8; rename the file")
     file, form = identify(source, recognise.path_of(os.fsdecode(data)))
-    options = registry.taken(given, form.takes, source)
+    options = registry.check_options(given, form.takes, source)
     encoding = options.pop("encoding", None)
     file = file.as_text(encoding) if form.is_text else file
     reader = registry.module(form.read)
@@ -101,7 +101,7 @@ def stream(data: Name | Sequence[Name], **given: Any) -> Feeder:
         form = registry.format_of(files[0].suffix)
         if form.is_text:
             files = [identify(file.source, file.path, file)[0] for file in files]
-    options = registry.taken(given, form.takes, source)
+    options = registry.check_options(given, form.takes, source)
     encoding = options.pop("encoding", None)
     if form.is_text:
         files = [file.as_text(encoding, is_whole=False) for file in files]

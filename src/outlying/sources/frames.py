@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from outlying.errors import SourceError, harmless
 from outlying.sources.arrow_arrays import microseconds, of_mask, of_numbers, of_texts
-from outlying.sources.columns import Made, from_arrow, table_of, text_of_any, unique_names
+from outlying.sources.columns import RawColumn, from_arrow, table_of, text_of_any, unique_names
 from outlying.sources.recognise import is_a, name_of, package_of
 from outlying.sources.registry import SUFFIXES
 from outlying.table.columns import Column, Floats, Mask
@@ -94,7 +94,7 @@ def is_polars(data: object) -> bool:
     return is_a("polars", "DataFrame")(data)
 
 
-def _of_series(series: Any) -> Made | str:
+def _of_series(series: Any) -> RawColumn | str:
     """Return a series of any library as an array; what Arrow refuses by its Python values."""
     import pyarrow as pa
 
@@ -124,10 +124,10 @@ def _of_series(series: Any) -> Made | str:
         if package_of(error) != "polars":
             raise
         return _of_values(series)
-    return Made(array)
+    return RawColumn(array)
 
 
-def _of_values(series: Any) -> Made | str:
+def _of_values(series: Any) -> RawColumn | str:
     try:
         values = series.to_list()
     except (OverflowError, ValueError):
@@ -152,7 +152,7 @@ def _index(native: Any, names: set[str]) -> list[Column]:
             name += " (index)"
         names.add(name)
         made = array_of(levels(place).tolist())
-        if isinstance(made, Made):
+        if isinstance(made, RawColumn):
             column, _ = from_arrow(name, made.array, are_keys=made.are_keys)
             found += [] if isinstance(column, SkippedColumn) else [column]
     return found
@@ -212,14 +212,14 @@ def parquet_of(columns: Mapping[str, Sequence[Any]]) -> bytes:
 def _plain_array(cells: Sequence[Any]) -> pyarrow.Array:
     """Return an Arrow array of a column; values of different kinds become texts."""
     made = array_of([harmless(cell) if isinstance(cell, str) else cell for cell in cells])
-    assert isinstance(made, Made)  # noqa: S101 - cells of ours can be used
+    assert isinstance(made, RawColumn)  # noqa: S101 - cells of ours can be used
     return made.array
 
 
 # --- dicts of columns, and arrays of NumPy ------------------------------------------------------
 
 
-def _in_memory(source: str, data: Any) -> list[tuple[str, Made | str]]:
+def _in_memory(source: str, data: Any) -> list[tuple[str, RawColumn | str]]:
     """Return the columns of a dict, a structured array or a two-dimensional array."""
     if isinstance(data, Mapping):
         return _of_mapping(source, data)
@@ -241,7 +241,7 @@ def _in_memory(source: str, data: Any) -> list[tuple[str, Made | str]]:
     return [(f"x{i}", _of_numpy(table[:, i])) for i in range(table.shape[1])]
 
 
-def _of_mapping(source: str, data: Mapping[Any, Any]) -> list[tuple[str, Made | str]]:
+def _of_mapping(source: str, data: Mapping[Any, Any]) -> list[tuple[str, RawColumn | str]]:
     names = unique_names(source, data)
     pairs = zip(names, data.values(), strict=True)
     columns = [_one_dimensional(source, name, column) for name, column in pairs]
@@ -279,7 +279,7 @@ def _is_series(column: Any) -> bool:
     return (speaks_arrow or hasattr(column, "iloc")) and not is_table
 
 
-def _of_numpy(values: npt.NDArray[Any]) -> Made | str:
+def _of_numpy(values: npt.NDArray[Any]) -> RawColumn | str:
     """Return a one-dimensional array of NumPy as one of Arrow, by its dtype."""
     missing: Mask | None = None
     if isinstance(values, np.ma.MaskedArray):
@@ -294,7 +294,7 @@ def _of_numpy(values: npt.NDArray[Any]) -> Made | str:
         return "durations in months or years"
     if kind not in "biufUTMm":
         return f"values of type {values.dtype}"
-    return Made(_typed(values, missing))
+    return RawColumn(_typed(values, missing))
 
 
 def _typed(values: npt.NDArray[Any], missing: Mask | None) -> pyarrow.Array:
@@ -332,20 +332,20 @@ _FARTHEST = 2.0**63 - 1024  # the greatest count of 64 bits that floating point 
 _DAYS_ONLY = ("Y", "M", "W", "D")  # resolutions of NumPy that know no time of day
 
 
-def array_of(values: Sequence[object]) -> Made | str:
+def array_of(values: Sequence[object]) -> RawColumn | str:
     """Return Python values, of one kind or mixed, as an array; or say why they cannot be used."""
     missing = np.fromiter((is_missing(value) for value in values), dtype=bool, count=len(values))
     known = [value for value, gap in zip(values, missing, strict=True) if not gap]
     kinds = _kinds_in(known)
     if "unusable" in kinds:
         # of several things the first by name, not the first in a row
-        return min({_described(value) for value in known if _kind_of(value) == "unusable"})
+        return min({_describe(value) for value in known if _kind_of(value) == "unusable"})
     if kinds == {"integer", "number"}:
         kinds = {"number"}
     if len(kinds) > 1:
         found = ", ".join(sorted({type(value).__name__ for value in known}))
         note = f"mixed values ({found}) taken as texts"
-        return Made(_texts(values, missing), note)
+        return RawColumn(_texts(values, missing), note)
     if not kinds:  # NaN is a missing number, None anything
         has_numbers = any(isinstance(value, (float, np.floating)) for value in values)
         kinds = {"number" if has_numbers else "text"}
@@ -356,21 +356,21 @@ def array_of(values: Sequence[object]) -> Made | str:
         return f"values of a class that does not let itself be read as {kind}"
 
 
-def _of_kind(kind: Kind, values: Sequence[Any], missing: Mask) -> Made:
+def _of_kind(kind: Kind, values: Sequence[Any], missing: Mask) -> RawColumn:
     if kind == "text":
-        return Made(_texts(values, missing))
+        return RawColumn(_texts(values, missing))
     pairs = list(zip(values, missing.tolist(), strict=True))
     if kind == "integer":
         return _integers([0 if gap else int(value) for value, gap in pairs], missing)
     if kind == "boolean":
         bits = np.fromiter((not gap and bool(value) for value, gap in pairs), bool, len(values))
-        return Made(of_mask(bits, missing))
+        return RawColumn(of_mask(bits, missing))
     if kind == "number":
         counts = np.fromiter((0.0 if gap else _number(v) for v, gap in pairs), float, len(values))
-        return Made(of_numbers(counts, missing))
+        return RawColumn(of_numbers(counts, missing))
     form: Form = kind  # type: ignore[assignment]
     counts = np.fromiter((0.0 if gap else _time(form, v) for v, gap in pairs), float, len(values))
-    return Made(moments(form, counts, missing))
+    return RawColumn(moments(form, counts, missing))
 
 
 def _texts(values: Sequence[object], missing: Mask) -> pyarrow.Array:
@@ -378,17 +378,17 @@ def _texts(values: Sequence[object], missing: Mask) -> pyarrow.Array:
     return of_texts([None if gap else v if type(v) is str else text_of_any(v) for v, gap in pairs])
 
 
-def _integers(whole: list[int], missing: Mask) -> Made:
+def _integers(whole: list[int], missing: Mask) -> RawColumn:
     """Return whole numbers; those beyond 64 bits are keys, or rounded where they are few."""
     with contextlib.suppress(OverflowError):
-        return Made(of_numbers(np.array(whole, dtype=np.int64), missing))
+        return RawColumn(of_numbers(np.array(whole, dtype=np.int64), missing))
     known = np.array(whole, dtype=object)[~missing]
     if are_keys(int(np.count_nonzero(are_long(known))), len(known)):
         note = "whole numbers beyond 2**53 read as categories"
-        return Made(_texts(whole, missing), note, are_keys=True)
+        return RawColumn(_texts(whole, missing), note, are_keys=True)
     most = int(np.finfo(np.float64).max)
     rounded = np.array([min(max(value, -most), most) for value in whole], dtype=float)
-    return Made(of_numbers(rounded, missing))
+    return RawColumn(of_numbers(rounded, missing))
 
 
 def moments(form: Form, counts: Floats, missing: Mask) -> pyarrow.Array:
@@ -448,7 +448,7 @@ def _form_of_moments(dtype: np.dtype[Any]) -> Form:
     return "date" if np.datetime_data(dtype)[0] in _DAYS_ONLY else "datetime"
 
 
-def _described(value: object) -> str:
+def _describe(value: object) -> str:
     if isinstance(value, (bytes, bytearray, memoryview)):
         return "bytes"
     if isinstance(value, Mapping):

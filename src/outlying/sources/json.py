@@ -15,7 +15,7 @@ from typing import Any
 
 from outlying.errors import ColumnError, NoRowsError
 from outlying.parsing.plain import TIMES, type_texts
-from outlying.sources.columns import Made, is_of_texts, table_of
+from outlying.sources.columns import RawColumn, is_of_texts, table_of
 from outlying.sources.copies import InputFile
 from outlying.sources.frames import array_of
 from outlying.table.table import Table
@@ -35,9 +35,9 @@ def read(file: InputFile) -> Table:
     if not rows:
         raise NoRowsError(f"{file.source}: there are no rows, only an empty array")
     columns = {key: array_of([row.get(key) for row in rows]) for key in keys}
-    texts = {n: m.array for n, m in columns.items() if isinstance(m, Made) and is_of_texts(m)}
+    texts = {n: m.array for n, m in columns.items() if isinstance(m, RawColumn) and is_of_texts(m)}
     if len(texts) < len(columns):  # others have types: of these, all that are dates or times
-        columns |= {name: Made(array) for name, array in type_texts(texts, TIMES).items()}
+        columns |= {name: RawColumn(array) for name, array in type_texts(texts, TIMES).items()}
     return table_of(file.source, columns)
 
 

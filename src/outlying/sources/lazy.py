@@ -13,7 +13,7 @@ import datetime as dt
 import functools
 import os
 import re
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -27,17 +27,14 @@ from outlying.errors import (
     not_its_own,
     shown,
 )
-from outlying.sources.databases import explained
+from outlying.sources.databases import describe_error
 from outlying.sources.duckdb import DuckFeeder
 from outlying.sources.passes import (
     BATCH_ROWS,
     Batch,
     BatchFeeder,
-    Field,
     LocalFeeder,
-    Shape,
     collected,
-    shape_of,
 )
 from outlying.sources.recognise import (
     first_line,
@@ -47,7 +44,6 @@ from outlying.sources.recognise import (
     name_of,
     path_of,
     translate_errors,
-    unreadable,
 )
 from outlying.table.table import Table
 
@@ -66,7 +62,7 @@ def read(data: Any, **options: Any) -> Table:
 def stream(data: Any, snapshot: object = None, **options: Any) -> LocalFeeder:
     """Feed from a query, or a table as it is now, or was; later changes do not matter."""
     if hasattr(data, "collect_schema"):
-        return LazyFeeder(data)
+        return _of_polars(data)
     if is_a("ibis", "Table")(data):
         return _of_ibis(data)
     wanted = snapshot_of(snapshot)
@@ -91,7 +87,7 @@ def snapshot_of(given: object) -> int | dt.datetime | None:
     )
 
 
-def _explained(kind: str, source: str, error: Exception) -> SourceError:
+def _describe_error(kind: str, source: str, error: Exception) -> SourceError:
     """Say that a table cannot be read; of addresses, which hold secrets, not a word of theirs."""
     said = type(error).__name__ if is_address(source) else first_line(error)
     return SourceError(f"{source}: cannot be read as {kind} table: {said}")
@@ -99,7 +95,7 @@ def _explained(kind: str, source: str, error: Exception) -> SourceError:
 
 # --- Delta Lake ----------------------------------------------------------------------------------
 
-_explain_delta = functools.partial(_explained, "a Delta Lake")
+_explain_delta = functools.partial(_describe_error, "a Delta Lake")
 
 
 def _of_delta(data: Any, wanted: int | dt.datetime | None) -> BatchFeeder:
@@ -147,7 +143,7 @@ def open_delta(data: str | os.PathLike[str]) -> DeltaTable:
 
 # --- Iceberg -------------------------------------------------------------------------------------
 
-_explain_iceberg = functools.partial(_explained, "an Iceberg")
+_explain_iceberg = functools.partial(_describe_error, "an Iceberg")
 
 
 def _of_iceberg(
@@ -247,79 +243,62 @@ def _snapshot_in(source: str, table: Any, wanted: int | dt.datetime | None) -> i
 # --- queries of polars and Ibis ------------------------------------------------------------------
 
 
-class LazyFeeder(LocalFeeder):
-    """A query of polars, by its streaming engine; it is never collected."""
-
-    frame_library = "polars"
-
-    def __init__(self, frame: polars.LazyFrame) -> None:
-        super().__init__("polars LazyFrame")
-        self._frame = frame
-
-    def _inspect(self) -> Shape:
-        import polars
-
-        with translate_errors(self.source, "polars"):
-            schema = self._frame.collect_schema()
-        kinds: dict[str, pyarrow.DataType | str] = {}
-        for name, kind in schema.items():
-            if "\0" in name:
-                raise ColumnError(
-                    f"{self.source}: column {name!r} has a NUL in its name; rename it"
-                )
-            if kind == polars.Object:
-                kinds[name] = "Python objects"
-                continue
-            empty = polars.DataFrame(schema={name: kind}).lazy()
-            kinds[name] = _to_arrow(empty.select(_selected(name, kind)).collect()).schema.types[0]
-        return shape_of(self.source, kinds)
-
-    def _read(self, fields: Sequence[Field]) -> Generator[Batch, None, None]:
-        names = [field.name for field in fields or self.raw_shape.fields[:1]]
-
-        def explain(source: str, error: Exception) -> BaseException:
-            if "conversion from" not in str(error):
-                return unreadable(source, error)
-            return ColumnError(
-                f"{source}: {first_line(error)}, in one of the columns "
-                f"{', '.join(map(repr, names))}; cast it to text or a float, or leave it out"
-            )
-
-        with translate_errors(self.source, "polars", explain=explain):
-            now = self._frame.collect_schema()
-            frame = self._frame.select(_selected(name, now.get(name)) for name in names)
-            batches = frame.collect_batches(
-                chunk_size=BATCH_ROWS, maintain_order=False, engine="streaming"
-            )
-            try:
-                for batch in batches:
-                    yield from _to_arrow(batch).to_batches()
-            finally:
-                del batches  # what ends the query when not all was read
-
-
-def _selected(name: str, kind: Any) -> polars.Expr:
-    """Select a column; whole numbers that Arrow has no type for are cast."""
+def _of_polars(frame: polars.LazyFrame) -> BatchFeeder:
+    """Feed from a query of polars by its streaming engine; it is never collected."""
     import polars
     from polars import selectors
 
-    column = selectors.by_name(name).as_expr()  # unlike col, it takes no name for a pattern
-    long = (getattr(polars, name, None) for name in ("Int128", "UInt128"))
-    return column.cast(polars.Int64) if kind in [it for it in long if it is not None] else column
+    source = "polars LazyFrame"
+    long = [getattr(polars, name) for name in ("Int128", "UInt128") if hasattr(polars, name)]
 
+    def select(name: str, kind: Any) -> polars.Expr:
+        """Select a column; whole numbers that Arrow has no type for are cast."""
+        column = selectors.by_name(name).as_expr()  # unlike col, it takes no name for a pattern
+        return column.cast(polars.Int64) if kind in long else column
 
-def _to_arrow(frame: polars.DataFrame) -> pyarrow.Table:
-    """Turn a frame into Arrow with types that all versions of Arrow know."""
-    import polars
+    def to_arrow(frame: polars.DataFrame) -> pyarrow.Table:
+        """Turn a frame into Arrow with types that all versions of Arrow know."""
+        return frame.to_arrow(compat_level=polars.CompatLevel.oldest())
 
-    return frame.to_arrow(compat_level=polars.CompatLevel.oldest())
+    def types() -> dict[str, pyarrow.DataType | str]:
+        kinds: dict[str, pyarrow.DataType | str] = {}
+        for name, kind in frame.collect_schema().items():
+            if "\0" in name:
+                raise ColumnError(f"{source}: column {name!r} has a NUL in its name; rename it")
+            kinds[name] = "Python objects"
+            if kind != polars.Object:
+                empty = polars.DataFrame(schema={name: kind}).lazy().select(select(name, kind))
+                kinds[name] = to_arrow(empty.collect()).schema.types[0]
+        return kinds
+
+    def batches(names: Sequence[str]) -> Iterator[Batch]:
+        now = frame.collect_schema()
+        found = frame.select(select(name, now.get(name)) for name in names).collect_batches(
+            chunk_size=BATCH_ROWS, maintain_order=False, engine="streaming"
+        )
+        try:
+            for batch in found:
+                yield from to_arrow(batch).to_batches()
+        except polars.exceptions.PolarsError as error:
+            if "conversion from" not in str(error):
+                raise
+            raise ColumnError(
+                f"{source}: {first_line(error)}, in one of the columns "
+                f"{', '.join(map(repr, names))}; cast it to text or a float, or leave it out"
+            ) from None
+        finally:
+            del found  # what ends the query when not all was read
+
+    feeder = BatchFeeder(source, types, batches)
+    feeder.frame_library = "polars"
+    return feeder
 
 
 def _of_ibis(table: IbisTable) -> LocalFeeder:
     import pyarrow as pa
 
     source = _source_of(table)
-    with translate_errors(source, explain=explained):
+    with translate_errors(source, explain=describe_error):
         backend = table.get_backend()
         if backend.name == "duckdb":  # whose newer versions lack the method that Ibis calls
             query, connection = table.compile(), backend.con
@@ -335,7 +314,7 @@ def _of_ibis(table: IbisTable) -> LocalFeeder:
             for batch in reader:
                 yield batch.cast(promised)
 
-    return BatchFeeder(source, lambda: schema, batches, explained)
+    return BatchFeeder(source, lambda: schema, batches, describe_error)
 
 
 def _source_of(table: IbisTable) -> str:

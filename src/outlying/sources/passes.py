@@ -24,7 +24,7 @@ from outlying.errors import ColumnError, RowAt, SourceError, unknown_name
 from outlying.parallel import usable_workers
 from outlying.parsing.plain import ALL, TEXT, PlainTally, PlainType, TallyPass, decide, notes_of
 from outlying.sources.arrow_arrays import as_type, is_plain_text, standard_type, unusable
-from outlying.sources.columns import Made, skipped, table_of, unique_names
+from outlying.sources.columns import RawColumn, skipped, table_of, unique_names
 from outlying.sources.recognise import Explain, translate_errors, unreadable
 from outlying.table.table import FrameLibrary, SkippedColumn, Table
 
@@ -369,7 +369,7 @@ class BatchFeeder(LocalFeeder):
     def __init__(
         self,
         source: str,
-        schema: Callable[[], pyarrow.Schema],
+        schema: Callable[[], pyarrow.Schema | Mapping[str, pyarrow.DataType | str]],
         batches: Batches,
         explain: Explain = unreadable,
     ) -> None:
@@ -431,14 +431,14 @@ def collected(
     batches = feeder.collect(most_rows, progress)
     parts = [[batch.column(place) for batch in batches] for place in range(len(shape.fields))]
     del batches
-    columns: dict[str, Made | str] = {}
+    columns: dict[str, RawColumn | str] = {}
     for field in shape.fields:
         arrays = parts.pop(0)
         # texts may come as dictionaries, or not; those of which nothing is known are written out
         if len({array.type for array in arrays}) > 1 or not knows_types:
             arrays = [array.cast(field.comes) for array in arrays]
         kind = arrays[0].type if arrays else field.comes
-        columns[field.name] = Made(pa.chunked_array(arrays, kind))
+        columns[field.name] = RawColumn(pa.chunked_array(arrays, kind))
     return table_of(
         feeder.source,
         columns,

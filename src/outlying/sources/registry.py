@@ -171,7 +171,9 @@ def read(data: Any, **given: Any) -> Table:
 
 def _read(data: Any, given: dict[str, Any]) -> Table:
     source = next(source for source in _sources_of(data) if source.read is not None)
-    table: Table = module(source.read).read(data, **taken(given, source.takes, name_of(data)))
+    table: Table = module(source.read).read(
+        data, **check_options(given, source.takes, name_of(data))
+    )
     return table
 
 
@@ -196,7 +198,7 @@ def scan(data: Any, *, table: str | None = None, query: str | None = None, **giv
 
 def _scanned(data: Any, table: str | None, query: str | None, given: dict[str, Any]) -> Feeder:
     source = next((source for source in _sources_of(data) if source.stream is not None), None)
-    options = taken(given, () if source is None else source.takes, name_of(data))
+    options = check_options(given, () if source is None else source.takes, name_of(data))
     feeder: Feeder
     if source is not None and source.is_database:
         feeder = module(source.stream).stream(data, table, query, **options)
@@ -239,14 +241,14 @@ def feeder_of(data: Any, engine: Engine = "auto", **given: Any) -> Feeder | None
     return _scanned(data, None, None, given) if is_streamed else None
 
 
-def opened(data: Any, engine: Engine = "auto", **given: Any) -> Table | Feeder:
+def open_source(data: Any, engine: Engine = "auto", **given: Any) -> Table | Feeder:
     """Read a table into memory, or open it as a stream: the one door for whatever is given."""
     data = materialize(data)
     feeder = feeder_of(data, engine, **given)
     return _read(data, given) if feeder is None else feeder
 
 
-def named(
+def open_named(
     source: str | None,
     engine: Engine = "auto",
     *,
@@ -255,7 +257,7 @@ def named(
     master: str | None = None,
     **given: Any,
 ) -> Table | Feeder:
-    """Open what a command names: as `opened` does, a table of a database, or one of a cluster."""
+    """Open what a command names: any source, a table of a database, or one of a cluster."""
     if master is not None or (engine == "spark" and not SPARK.recognises(source)):
         if master is None or engine not in ("auto", "spark"):
             raise OptionError(
@@ -274,10 +276,10 @@ def named(
         return dataclasses.replace(result, source=duckdb.name_of(query))
     if table is not None or query is not None:
         return scan(source, table=table, query=query, **given)
-    return opened(source, engine, **given)
+    return open_source(source, engine, **given)
 
 
-def taken(given: dict[str, Any], takes: tuple[str, ...], source: str) -> dict[str, Any]:
+def check_options(given: dict[str, Any], takes: tuple[str, ...], source: str) -> dict[str, Any]:
     """Return the options that are given; refuse those that have no meaning for the source."""
     known = {name: value for name, value in given.items() if value is not None}
     check_names(known, tuple(OPTIONS))

@@ -48,7 +48,7 @@ _TALKATIVE = ("fsspec", "fsspec.http", "s3fs", "aiobotocore", "botocore", "gcsfs
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Place:
-    """A file or folder on another machine: how messages call it, and how it is opened."""
+    """A file or folder on another machine: how messages call it, and how it is open_place."""
 
     source: str
     files: Any
@@ -64,7 +64,7 @@ class Place:
         return found.get("size"), " ".join(marks)
 
 
-def opened(address: str, *, is_part: bool) -> Place:
+def open_place(address: str, *, is_part: bool) -> Place:
     """Open the file system of an address; `is_part`: to read ranges of bytes, not a whole file."""
     source = name_of(address)
     try:
@@ -187,14 +187,14 @@ def fetch(address: str) -> Any:
     if suffix == ".parquet" and _gives_parts(address):
         return address
     if not is_several(address, suffix):
-        place = opened(address, is_part=False)
+        place = open_place(address, is_part=False)
         return PrivateCopy(place.source, _chunks(place), suffix or "")
-    folder = opened(address, is_part=True)
+    folder = open_place(address, is_part=True)
     with remote_errors(folder.source):
         is_delta = folder.files.exists(f"{folder.path.rstrip('/')}/_delta_log")
     if is_delta:
         return lazy.open_delta(address)
-    places = expanded(address)
+    places = find_places(address)
     suffixes = [registry.suffix_of(place.path, registry.SUFFIXES) or "" for place in places]
     if set(suffixes) == {".parquet"}:
         return address
@@ -206,7 +206,7 @@ def fetch(address: str) -> Any:
 
 def _gives_parts(address: str) -> bool:
     """Return whether a server gives parts of a file; some web servers do not."""
-    place = opened(address, is_part=True)
+    place = open_place(address, is_part=True)
     if is_several(address, ".parquet") or not _is_web(place.path):
         return True
     with remote_errors(place.source):
@@ -234,9 +234,9 @@ def is_several(address: str, suffix: str | None) -> bool:
     return glob.has_magic(address) or address.endswith("/") or suffix is None
 
 
-def expanded(address: str) -> list[Place]:
+def find_places(address: str) -> list[Place]:
     """Find the files that a pattern or a folder stands for, in the order of their names."""
-    place = opened(address, is_part=True)
+    place = open_place(address, is_part=True)
     with remote_errors(place.source):
         if glob.has_magic(place.path):
             found = place.files.glob(place.path)

@@ -1,4 +1,4 @@
-"""Tables of Apache Spark: folded on the executors, merged in a tree; one state comes back.
+"""Tables of Apache Spark: folded on the executors, merge_pieces in a tree; one state comes back.
 
 Each pass is one query: columns that are not asked for are not read, and nothing is cached.
 """
@@ -191,7 +191,7 @@ class SparkFeeder(Feeder):
             self._look_again([field.name for field in fields])
             states = self._states(work, fields)
             rows = run(states.collect, self._frame.sparkSession, progress)
-        found = merged(((*row[:3], bytes(row[3])) for row in rows), work)
+        found = merge_pieces(((*row[:3], bytes(row[3])) for row in rows), work)
         if found and isinstance(found[0], Failure):
             raise found[0].error
         state: State = found[0] if found else work.start()
@@ -284,7 +284,7 @@ def fold_part(
     part = _own_part()
     found: list[Any] = []
     try:
-        for batch in _gathered(batches):
+        for batch in _gather(batches):
             state = found[0] if found else work.start()
             found = [work.add(state, _typed(batch, schema))]
     except OutlyingError as error:
@@ -297,11 +297,11 @@ def merge_parts(batches: Iterator[Batch], work: Pass[State], size: int) -> Itera
     """Put the states of several parts together, one after the other."""
     rows = (zip(*(c.to_pylist() for c in batch.columns), strict=True) for batch in batches)
     part = _own_part()
-    for one in merged(itertools.chain.from_iterable(rows), work, part):
+    for one in merge_pieces(itertools.chain.from_iterable(rows), work, part):
         yield from _as_batches(pieces_of(one, part, size), size)
 
 
-def merged(pieces: Iterable[Piece], work: Pass[State], part: int = -1) -> list[Any]:
+def merge_pieces(pieces: Iterable[Piece], work: Pass[State], part: int = -1) -> list[Any]:
     """Return the one state, or failure, of all pieces; nothing without pieces.
 
     Of several failures that of the first part is kept, whichever came first.
@@ -346,7 +346,7 @@ def _own_part() -> int:
     return 0 if context is None else context.partitionId()
 
 
-def _gathered(batches: Iterator[Batch]) -> Iterator[Batch]:
+def _gather(batches: Iterator[Batch]) -> Iterator[Batch]:
     """Join small batches: Spark's have 10,000 rows, and each costs a pass some time."""
     import pyarrow
 

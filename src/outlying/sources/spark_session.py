@@ -129,10 +129,10 @@ _WORDS = (
 
 def plain_errors(source: str) -> AbstractContextManager[None]:
     """Turn errors of Spark into ours, without the stack traces of Java in them."""
-    return translate_errors(source, "pyspark", "py4j", "grpc", explain=_explained)
+    return translate_errors(source, "pyspark", "py4j", "grpc", explain=_describe_error)
 
 
-def _explained(source: str, error: Exception) -> BaseException:
+def _describe_error(source: str, error: Exception) -> BaseException:
     if isinstance(error, ImportError):
         return MissingExtraError("Spark", "spark")
     return SourceError(f"{source}: {words(str(error))}")

@@ -135,12 +135,12 @@ class Sourcing:
     def open(self) -> Table | Feeder:
         """Read the table into memory, or open what is read as a stream."""
         if self.file is None:
-            return registry.named(self.name, self.engine, **dict(self.given))
+            return registry.open_named(self.name, self.engine, **dict(self.given))
         given = dict(self.given)
         file = NamedFile(self.file, self.name)
         if "table" in given or "query" in given:
             return registry.scan(file, **given)
-        return registry.opened(file, self.engine, **given)
+        return registry.open_source(file, self.engine, **given)
 
 
 def new_path(folder: Path, suffix: str) -> Path:

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from outlying.errors import ColumnError, InfiniteValueError, MissingExtraError, OutlyingError
-from outlying.sources.spark import FAN_IN, Failure, connected, merged, pieces_of, widths
+from outlying.sources.spark import FAN_IN, Failure, connected, merge_pieces, pieces_of, widths
 from outlying.sources.spark_session import words
 from tests.toy_pass import Rows
 
@@ -24,11 +24,11 @@ def test_pieces_in_any_order_give_the_sum_of_states(
     pieces = [piece for part, state in enumerate(states) for piece in pieces_of(state, part, size)]
     order.shuffle(pieces)
     assert all(len(some) <= size for *_, some in pieces)
-    assert merged(pieces, Rows()) == [sum(states)]
+    assert merge_pieces(pieces, Rows()) == [sum(states)]
 
 
 def test_no_pieces_give_no_state() -> None:
-    assert merged([], Rows()) == []
+    assert merge_pieces([], Rows()) == []
 
 
 @pytest.mark.parametrize(
@@ -44,7 +44,7 @@ def test_errors_come_out_as_they_were(error: OutlyingError) -> None:
     failure, later = Failure(2, error), Failure(5, ColumnError("later"))
     states: list[tuple[int, object]] = [(0, 1), (5, later), (2, failure), (3, 4)]
     pieces = [piece for part, state in states for piece in pieces_of(state, part, 9)]
-    (kept,) = merged(pieces, Rows())
+    (kept,) = merge_pieces(pieces, Rows())
     again = pickle.loads(pickle.dumps(kept)).error  # noqa: S301 (our own)
     assert (type(again), str(again)) == (type(error), str(error))
     assert again.__dict__ == error.__dict__
