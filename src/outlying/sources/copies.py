@@ -385,8 +385,8 @@ class InputFile:
                     chunk = text.read(CHUNK)
             except UnicodeError as error:
                 raise SourceError(
-                    f"{self.source}: is not {encoding} text ({error.args[-1]}, in line {line} or further "
-                    "down); name its encoding by the option encoding"
+                    f"{self.source}: is not {encoding} text ({error.args[-1]}, in line {line} or "
+                    "further down); name its encoding by the option encoding"
                 ) from None
 
 
