@@ -23,16 +23,18 @@ from tests.conftest import Run
 
 ROOT = Path(__file__).parent.parent
 PAGE = (ROOT / "docs" / "recipes.md").read_text("utf-8")
+ROLES = [path.read_text("utf-8") for path in sorted((ROOT / "docs" / "roles").glob("*.md"))]
 #: Commands that find something, which is no error.
 FINDS = {"outlying check tonight.csv --against base.outlying --max-exceptional 1%": 1}
 
 
-def blocks(kind: str) -> list[str]:
-    return re.findall(rf"^```{kind}\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE)
+def blocks(kind: str, page: str = PAGE) -> list[str]:
+    return re.findall(rf"^```{kind}\n(.*?)^```", page, re.DOTALL | re.MULTILINE)
 
 
 def commands() -> list[str]:
-    lines = [line.removeprefix("$ ") for block in blocks("console") for line in block.splitlines()]
+    found = [block for page in (PAGE, *ROLES) for block in blocks("console", page)]
+    lines = [line.removeprefix("$ ") for block in found for line in block.splitlines()]
     return [line for line in lines if line.startswith("outlying")]
 
 
