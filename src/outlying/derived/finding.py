@@ -16,8 +16,8 @@ from outlying.derived.relations import (
     Input,
     Prediction,
     Relation,
+    nature_of,
     numbers_of,
-    target_of,
 )
 from outlying.derived.rules import Later, OfOwnKind, find_rules
 from outlying.method import arithmetic, relations
@@ -113,19 +113,20 @@ def _relation(
     drawn: Rows,
 ) -> Prediction | None:
     """Return a relation as all rows drawn show it; None where these do not."""
-    own = target_of(columns[item.target], drawn[:SAMPLE])
-    given = tuple(inputs[place] for place in item.given)
+    own, given = columns[item.target], tuple(inputs[place] for place in item.given)
+    target = own.name, own.form, tuple(one.name for one in given), given
+    nature = nature_of(own, drawn[:SAMPLE])
     if isinstance(item, relations.Related):
-        return _confirmed(Fitted(*own, given, item.fit), columns, drawn)
+        return _confirmed(Fitted(*target, item.fit, **nature), columns, drawn)
     places = (item.target, *item.given)
-    target, *others = (
+    result, *others = (
         np.asarray(inputs[place].values(columns[place], drawn), dtype=np.float64)
         for place in places
     )
-    away = item.formula.off(target, others)
+    away = item.formula.off(result, others)
     known = int(np.count_nonzero(~np.isnan(away)))
     holding = int(np.count_nonzero(away == 0))
-    return Computed(*own, given, item.formula, holding, known)
+    return Computed(*target, item.formula, holding, known, **nature)
 
 
 def _confirmed(found: Fitted, columns: Sequence[Column], drawn: Rows) -> Fitted | None:

@@ -17,12 +17,11 @@ import numpy as np
 from outlying import sentences as say
 from outlying.derived.calendar import DATES, DAY
 from outlying.derived.relations import (
-    NO_LIMITS,
     QUANTITIES,
     SHORT,
     Relation,
+    nature_of,
     numbers_of,
-    target_of,
 )
 from outlying.derived.rules import Keys, OfOwnKind
 from outlying.errors import ColumnError, Setting
@@ -123,7 +122,6 @@ class OwnPast(Relation):
     panel: Panel
 
     is_mutual: ClassVar[bool] = False
-    runs_along: ClassVar[bool] = False  # whether contexts of times say less of it
 
     @property
     def follows(self) -> tuple[str, ...]:
@@ -139,12 +137,6 @@ class OwnPast(Relation):
     def name(self) -> str:
         """The name of the derived column."""
         return self.title.format(parent=self.parent, order=self.panel.words)
-
-    @property
-    def given(self) -> tuple[str, ...]:
-        """The columns of the panel, but for the one that it tells of; one is always given."""
-        others = tuple(name for name in self.panel.given if name != self.parent)
-        return others or self.panel.given
 
     def column(self, columns: Mapping[str, Column]) -> Column:
         """Return how far cells are from what other rows of their thing say."""
@@ -448,7 +440,7 @@ def find_past(
     time = by_name[panel.time]
     gaps = past.gaps(timeline)
     if gaps is not None:
-        yield SinceLast(time.name, time.form, 0.0, NO_LIMITS, panel, gaps)
+        yield SinceLast(time.name, time.form, panel.given[:-1] or panel.given, panel, gaps)
     if panel.entity is not None:
         yield from _first_seen(columns, panel, things, times)
 
@@ -466,20 +458,21 @@ def _of_numbers(
         if len(timeline) < past.NAMED * len(own[0]):
             continue
         values = timeline.values(*own)
-        target = target_of(column, np.arange(len(column)))
+        target = column.name, column.form, panel.given, panel
+        nature = nature_of(column, np.arange(len(column)))
         rule = _steps(timeline, values, only_before=back)
         if rule is not None:
-            yield Step(*target, panel, rule)
+            yield Step(*target, rule, **nature)
         climb = past.climb(timeline, values, only_before=back)
         if climb is not None:
-            yield NeverFalls(*target, panel, climb)
+            yield NeverFalls(*target, climb, **nature)
         still = past.runs(timeline, values, only_before=back)
         if still is not None:
-            yield StandsStill(*target, panel, still)
+            yield StandsStill(*target, still, **nature)
         if panel.form in ("datetime", "instant") and not back:
             season = past.season(things, _hours(times), column.values, None)
             if season is not None:
-                yield AtThisHour(*target, panel, season)
+                yield AtThisHour(*target, season, **nature)
 
 
 def _steps(timeline: Timeline, values: Floats, *, only_before: bool) -> past.Steps | None:
@@ -506,7 +499,7 @@ def _first_seen(
             count, back = len(column.labels), panel.only_before
             rule = past.first_times(things, times, codes, count, only_before=back)
             if rule is not None:
-                yield FirstSeen(column.name, column.form, 0.0, NO_LIMITS, panel, keys, rule)
+                yield FirstSeen(column.name, column.form, panel.given, panel, keys, rule)
 
 
 def _panel(columns: Sequence[Column], options: Options, kinds: Sequence[Keys]) -> Panel | None:

@@ -11,7 +11,7 @@ import dataclasses
 import hashlib
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypedDict
 
 import numpy as np
 
@@ -91,16 +91,20 @@ def _number(form: Form, value: Value) -> float:
     return math.nan if value is None else number_of(form, value)
 
 
-def target_of(column: Column, rows: Rows) -> tuple[str, Form, float, tuple[float, float]]:
-    """Return a column as what relations tell of: its name, form, unit, least and greatest value."""
-    unit, limits = 0.0, NO_LIMITS
-    if column.is_numeric and column.form in QUANTITIES:
-        known = column.values[rows]
-        known = known[~np.isnan(known)]
-        unit = unit_of(known)
-        if len(known):
-            limits = float(known.min()), float(known.max())
-    return column.name, column.form, unit, limits
+class Nature(TypedDict):
+    """The unit of a column, its least and its greatest value."""
+
+    unit: float
+    limits: tuple[float, float]
+
+
+def nature_of(column: Column, rows: Rows) -> Nature:
+    """Return what some rows show of the numbers of a column."""
+    numbers = column.values[rows] if column.is_numeric and column.form in QUANTITIES else None
+    known = np.zeros(0) if numbers is None else numbers[~np.isnan(numbers)]
+    if not len(known):
+        return Nature(unit=0.0, limits=NO_LIMITS)
+    return Nature(unit=unit_of(known), limits=(float(known.min()), float(known.max())))
 
 
 def numbers_of(column: Column) -> Floats:
@@ -119,24 +123,24 @@ class Relation:
 
     parent: str
     form: Form
-    unit: float  # that the parent is rounded to; 0 where it is not
-    limits: tuple[float, float]  # the least and the greatest value of the parent
+    given: tuple[str, ...]  # the columns that it needs beside its parent
+    _: dataclasses.KW_ONLY
+    unit: float = 0.0  # that the parent is rounded to; 0 where it is not
+    limits: tuple[float, float] = NO_LIMITS  # the least and the greatest value of the parent
 
     gives_conditions: ClassVar[bool] = False
     is_mutual: ClassVar[bool] = True  # whether any of its columns may be the wrong one
+    is_by_names: ClassVar[bool] = False  # whether what is given names things, be it numbers
+    runs_along: ClassVar[bool] = False  # whether contexts that are intervals of it say less
+    says_more: ClassVar[bool] = True  # whether it says more than a context of the same columns
     kind: ClassVar[str]
     #: How the derived column is called: of `parent`, `given`, and for the past, of `order`.
     title: ClassVar[str] = "{parent} given {given}"
 
     @property
-    def given(self) -> tuple[str, ...]:
-        """The columns that it needs beside its parent."""
-        raise NotImplementedError
-
-    @property
     def keys(self) -> tuple[str, ...]:
-        """Those of them whose values name things, be they numbers."""
-        return ()
+        """The columns whose values name things."""
+        return self.given if self.is_by_names else ()
 
     @property
     def used(self) -> tuple[str, ...]:
@@ -146,7 +150,7 @@ class Relation:
     @property
     def follows(self) -> tuple[str, ...]:
         """The numbers that it runs along, in place of contexts that are intervals of these."""
-        return ()
+        return self.given if self.runs_along else ()
 
     @property
     def name(self) -> str:
@@ -220,22 +224,12 @@ class Relation:
         own = values[self.parent]
         return range_text(*ends, telling_digits(own, ends), own)
 
-    @property
-    def says_more(self) -> bool:
-        """Whether it says more than a context of the same columns does."""
-        return True
-
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Prediction(Relation):
     """A number that others predict."""
 
     inputs: tuple[Input, ...]
-
-    @property
-    def given(self) -> tuple[str, ...]:
-        """The columns that predict it."""
-        return tuple(item.name for item in self.inputs)
 
     @property
     def follows(self) -> tuple[str, ...]:
@@ -284,9 +278,9 @@ class Fitted(Prediction):
         return say.GIVEN.format(given=self._given(values))
 
     @property
-    def says_more(self) -> bool:
+    def says_more(self) -> bool:  # type: ignore[override]
         """Whether a number predicts it; categories are contexts."""
-        return any(item.labels is None for item in self.inputs)
+        return bool(self.follows)
 
     @property
     def sentence(self) -> str:

@@ -13,14 +13,13 @@ import numpy as np
 from outlying import sentences as say
 from outlying.derived.calendar import DATES, DAY, MINUTE
 from outlying.derived.relations import (
-    NO_LIMITS,
     QUANTITIES,
     SAMPLE,
     SHORT,
     Relation,
     listed,
+    nature_of,
     numbers_of,
-    target_of,
 )
 from outlying.method import rules
 from outlying.method.arithmetic import BROKEN
@@ -138,18 +137,9 @@ class Follows(Relation):
     own: Keys
     rule: rules.Dependency
 
+    is_by_names: ClassVar[bool] = True
     kind: ClassVar[str] = "dependency"
     title: ClassVar[str] = "{parent} as {given} says"
-
-    @property
-    def given(self) -> tuple[str, ...]:
-        """The column that they follow from."""
-        return (self.source.name,)
-
-    @property
-    def keys(self) -> tuple[str, ...]:
-        """The column that they follow from."""
-        return self.given
 
     def column(self, columns: Mapping[str, Column]) -> Column:
         """Return how many rows say that a label should be another one."""
@@ -183,21 +173,15 @@ class Follows(Relation):
 class Ordered(Relation):
     """A number, or a moment, that is hardly ever less than another one of its row."""
 
-    least: str
     rule: rules.Order
 
     kind: ClassVar[str] = "order"
     title: ClassVar[str] = "{parent} beside {given}"
 
-    @property
-    def given(self) -> tuple[str, ...]:
-        """The column that is never greater."""
-        return (self.least,)
-
     def column(self, columns: Mapping[str, Column]) -> Column:
         """Return how far the order is broken."""
         found = self.rule.residuals(
-            *(numbers_of(columns[name]) for name in (self.least, self.parent))
+            *(numbers_of(columns[name]) for name in (*self.given, self.parent))
         )
         return NumericColumn(self.name, "number", frozen(found), self)
 
@@ -207,7 +191,7 @@ class Ordered(Relation):
 
     def said(self, values: Mapping[str, Value]) -> str | None:
         """Say that the order is broken, and how rarely that is."""
-        other = f"{printable(self.least, SHORT)} = {text_of(values[self.least])}"
+        other = f"{printable(self.given[0], SHORT)} = {text_of(values[self.given[0]])}"
         return say.OUT_OF_ORDER.format(
             side=self._word, other=other, holding=self.rule.holding, known=self.rule.known
         )
@@ -215,7 +199,7 @@ class Ordered(Relation):
     @property
     def sentence(self) -> str:
         """The relation in words."""
-        names = printable(self.parent, SHORT), printable(self.least, SHORT)
+        names = printable(self.parent, SHORT), printable(self.given[0], SHORT)
         return say.ORDERED.format(
             column=names[0],
             side=self._word,
@@ -229,17 +213,11 @@ class Ordered(Relation):
 class OneOf(Relation):
     """One category in several columns of 0 and 1, of which exactly one is 1."""
 
-    others: tuple[str, ...]
     holding: int
     known: int
 
     kind: ClassVar[str] = "one of"
     title: ClassVar[str] = "one of {parent}, {given}"
-
-    @property
-    def given(self) -> tuple[str, ...]:
-        """The columns beside the first one."""
-        return self.others
 
     def column(self, columns: Mapping[str, Column]) -> Column:
         """Return how many too many are 1, or too few."""
@@ -291,57 +269,47 @@ def _one_hot(columns: Sequence[Column], drawn: Rows) -> Iterator[OneOf]:
         if holding >= (1 - rules.MOST_BROKEN) * len(ones):
             first, *rest = (flags[place][0] for place in places)
             others = tuple(item.name for item in rest)
-            yield OneOf(first.name, first.form, 0.0, NO_LIMITS, others, holding, len(ones))
+            yield OneOf(first.name, first.form, others, holding, len(ones))
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Later(Relation):
     """A moment that comes a usual time after another one of its row."""
 
-    earlier: str
     earlier_form: Form
     rule: rules.Duration
 
+    runs_along: ClassVar[bool] = True
     kind: ClassVar[str] = "duration"
     title: ClassVar[str] = "{parent} after {given}"
 
-    @property
-    def given(self) -> tuple[str, ...]:
-        """The moment before."""
-        return (self.earlier,)
-
-    @property
-    def follows(self) -> tuple[str, ...]:
-        """The moment before, that it runs along."""
-        return self.given
-
     def column(self, columns: Mapping[str, Column]) -> Column:
         """Return how far durations are from the usual one."""
-        moments = (numbers_of(columns[name]) for name in (self.earlier, self.parent))
+        moments = (numbers_of(columns[name]) for name in (*self.given, self.parent))
         return NumericColumn(self.name, "number", frozen(self.rule.residuals(*moments)), self)
 
     def said(self, values: Mapping[str, Value]) -> str | None:
         """Say how long after the other moment it is, and how long that usually is."""
         own = number_of(self.form, values[self.parent]) - self._start(values)
-        other = f"{printable(self.earlier, SHORT)} = {text_of(values[self.earlier])}"
+        other = f"{printable(self.given[0], SHORT)} = {text_of(values[self.given[0]])}"
         text = say.TOO_EARLY if own < 0 else say.NOT_AFTER
         expected = _range_of(*self.rule.ends, own)
         return text.format(length=_range_of(abs(own), abs(own)), other=other, expected=expected)
 
     def ends_expected(self, values: Mapping[str, Value]) -> tuple[float, float] | None:
         """Return when it is expected."""
-        if values[self.earlier] is None:
+        if values[self.given[0]] is None:
             return None
         low, high = self.rule.ends
         return self._start(values) + low, self._start(values) + high
 
     def _start(self, values: Mapping[str, Value]) -> float:
-        return number_of(self.earlier_form, values[self.earlier])
+        return number_of(self.earlier_form, values[self.given[0]])
 
     @property
     def sentence(self) -> str:
         """The relation in words."""
-        names = printable(self.parent, SHORT), printable(self.earlier, SHORT)
+        names = printable(self.parent, SHORT), printable(self.given[0], SHORT)
         return say.COMES_AFTER.format(
             column=names[0], length=_range_of(*self.rule.ends), other=names[1]
         )
@@ -368,19 +336,10 @@ class OfOwnKind(Relation):
     things: Keys
     rule: rules.OwnKind
 
+    is_by_names: ClassVar[bool] = True
     kind: ClassVar[str] = "own kind"
     title: ClassVar[str] = "{parent} for its {given}"
     is_mutual: ClassVar[bool] = False
-
-    @property
-    def given(self) -> tuple[str, ...]:
-        """The column that names things."""
-        return (self.things.name,)
-
-    @property
-    def keys(self) -> tuple[str, ...]:
-        """The column that names things."""
-        return self.given
 
     def column(self, columns: Mapping[str, Column]) -> Column:
         """Return how far values are from those of their own thing."""
@@ -478,7 +437,8 @@ def _dependencies(
             codes = others.codes(source, drawn), keys.codes(column, drawn)
             rule = rules.dependency(*codes)
             if rule is not None:
-                found.append(Follows(column.name, column.form, 0.0, NO_LIMITS, others, keys, rule))
+                given = (others.name,)
+                found.append(Follows(column.name, column.form, given, others, keys, rule))
         yield from sorted(found, key=lambda item: -item.rule.holding)[:_MOST_EACH]
 
 
@@ -495,7 +455,7 @@ def _orders(columns: Sequence[Column], drawn: Rows) -> Iterator[Ordered]:
             continue
         rule = rules.order(one.values[drawn], other.values[drawn], are_moments=all(are_dates))
         if rule is not None and (rule.holding < rule.known or all(are_dates)):
-            yield Ordered(other.name, other.form, 0.0, NO_LIMITS, one.name, rule)
+            yield Ordered(other.name, other.form, (one.name,), rule)
 
 
 def _durations(columns: Sequence[Column], drawn: Rows) -> Iterator[Later]:
@@ -514,7 +474,7 @@ def _durations(columns: Sequence[Column], drawn: Rows) -> Iterator[Later]:
                 continue
             rule = rules.duration(other.values[drawn], later.values[drawn], units)
             if rule is not None and (best is None or rule.width < best.rule.width):
-                best = Later(later.name, later.form, 0.0, NO_LIMITS, other.name, other.form, rule)
+                best = Later(later.name, later.form, (other.name,), other.form, rule)
         if best is not None:
             yield best
 
@@ -539,6 +499,7 @@ def _own_kinds(
                 if rule is not None and (
                     best is None or 1 - rule.explained < 0.8 * (1 - best.rule.explained)
                 ):
-                    best = OfOwnKind(*target_of(column, drawn[:SAMPLE]), keys, rule)
+                    nature = nature_of(column, drawn[:SAMPLE])
+                    best = OfOwnKind(column.name, column.form, (keys.name,), keys, rule, **nature)
         if best is not None:
             yield best
