@@ -129,7 +129,7 @@ def against(spec: Spec) -> Job:
 def relations(spec: Spec) -> Job:
     """Find what the columns of a frame say of each other."""
     everything()
-    from outlying.derived.finding import find_relations
+    from outlying.derived.choosing import find_relations
     from outlying.options import Options
 
     table = outlying.Explainer(tables.make(spec).frame()).table

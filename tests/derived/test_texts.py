@@ -10,9 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from outlying.derived.derivation import PartDerivation
-from outlying.derived.keys import KeyFacts, key_derivations
 from outlying.derived.spelling import odd_characters, patterns
-from outlying.derived.texts import TextFacts, text_derivations
+from outlying.derived.texts import KeyFacts, TextFacts, key_derivations, text_derivations
 from outlying.table.columns import categorical_column
 
 

@@ -1,4 +1,4 @@
-"""Parts of texts: length, words, pattern, odd characters, spelling, and texts among numbers.
+"""Parts of texts: length, words, pattern, odd characters, spelling, and texts among numbers; keys.
 
 A column of many distinct texts divides rows too finely to be compared by them; how its texts are
 made can be compared. What is rare is put into one category ("another" pattern, "misspelt"), so that
@@ -17,7 +17,6 @@ import numpy as np
 
 from outlying import sentences as say
 from outlying.derived.derivation import PartDerivation
-from outlying.derived.keys import MOST_ODD, repeated_texts
 from outlying.derived.spelling import (
     Intended,
     collapsed,
@@ -31,7 +30,15 @@ from outlying.table.columns import CategoricalColumn, Column, NumericColumn, fro
 from outlying.table.row_hash import label_hashes, splitmix64
 from outlying.table.selection import IDENTIFIER_ROWS, MOST_TEXTS
 from outlying.table.table import Part
-from outlying.table.values import LARGEST_EXACT_INTEGER, Value, is_gap, printable, text_of
+from outlying.table.values import (
+    LARGEST_EXACT_INTEGER,
+    Counts,
+    Floats,
+    Value,
+    is_gap,
+    printable,
+    text_of,
+)
 
 #: A column has many distinct texts from so many on, if they are this share of its rows.
 MANY_TEXTS = IDENTIFIER_ROWS
@@ -220,7 +227,7 @@ def text_derivations(parent: str, facts: TextFacts) -> Iterator[PartDerivation]:
         return
     if facts.is_whole:
         meant = misspellings(facts.counts)
-        if meant and _rows(facts, meant) <= MOST_MISSPELT * facts.rows:
+        if meant and sum(facts.counts[text] for text in meant) <= MOST_MISSPELT * facts.rows:
             yield Spelling(
                 parent, Part.SPELLING, tuple(sorted(meant.items(), key=operator.itemgetter(0)))
             )
@@ -243,13 +250,20 @@ def _are_long_numbers(texts: Iterable[str]) -> bool:
 
 
 def _shapes(parent: str, counts: Mapping[str, int]) -> Iterator[TextDerivation]:
-    rows, shapes = sum(counts.values()), _Shapes.of(counts)
-    pattern = shapes.pattern(parent, rows)
+    rows = sum(counts.values())
+    full, short = collections.Counter[str](), collections.Counter[str]()
+    for shape, count in zip(patterns(list(counts)), counts.values(), strict=True):
+        full[shape] += count
+    for shape, count in full.items():
+        short[collapsed(shape)] += count
+    # Numbers that count on have lengths of their own, which say nothing of a row.
+    are_codes = len(short) == 1 and "9" in next(iter(short))
+    pattern = _pattern(parent, rows, full, short)
     if pattern is not None:
         yield pattern
     else:
         yield from _lengths(parent, counts, Part.WORDS)
-    if not shapes.are_codes and (pattern is None or pattern.is_collapsed):
+    if not are_codes and (pattern is None or pattern.is_collapsed):
         yield from _lengths(parent, counts, Part.LENGTH)
     odd = odd_characters(counts)
     if odd:
@@ -259,43 +273,19 @@ def _shapes(parent: str, counts: Mapping[str, int]) -> Iterator[TextDerivation]:
             yield found
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class _Shapes:
-    """How many rows have each pattern, with the lengths of its runs, and without."""
-
-    full: collections.Counter[str]
-    short: collections.Counter[str]
-
-    @classmethod
-    def of(cls, counts: Mapping[str, int]) -> _Shapes:
-        full: collections.Counter[str] = collections.Counter()
-        for pattern, count in zip(patterns(list(counts)), counts.values(), strict=True):
-            full[pattern] += count
-        short: collections.Counter[str] = collections.Counter()
-        for pattern, count in full.items():
-            short[collapsed(pattern)] += count
-        return cls(full, short)
-
-    @property
-    def are_codes(self) -> bool:
-        """Whether all texts are alike but for the lengths of numbers in them: these count on."""
-        return len(self.short) == 1 and "9" in next(iter(self.short))
-
-    def pattern(self, parent: str, rows: int) -> Pattern | None:
-        """Return the pattern; with the lengths of runs, if no common ones differ by these alone.
-
-        Numbers that count on have lengths of their own, which say nothing of a row.
-        """
-        for found, is_collapsed in ((self.full, False), (self.short, True)):
-            common = [text for text, count in found.items() if count >= COMMON * rows]
-            alike = len({collapsed(text) for text in common})
-            if sum(found[text] for text in common) < NEARLY_ALL * rows or alike < len(common):
-                continue
-            if len(found) == 1:
-                return None
-            common.sort(key=lambda text: (-found[text], text))
-            return Pattern(parent, Part.PATTERN, tuple(common), is_collapsed)
-        return None
+def _pattern(
+    parent: str, rows: int, full: collections.Counter[str], short: collections.Counter[str]
+) -> Pattern | None:
+    """Return the pattern; with the lengths of runs, if no common ones differ by these alone."""
+    for found in (full, short):
+        common = [text for text, count in found.items() if count >= COMMON * rows]
+        alike = len({collapsed(text) for text in common})
+        if sum(found[text] for text in common) < NEARLY_ALL * rows or alike < len(common):
+            continue
+        common.sort(key=lambda text: (-found[text], text))
+        is_pattern = len(found) > 1
+        return Pattern(parent, Part.PATTERN, tuple(common), found is short) if is_pattern else None
+    return None
 
 
 def _lengths(parent: str, counts: Mapping[str, int], part: Part) -> Iterator[Length]:
@@ -307,10 +297,6 @@ def _lengths(parent: str, counts: Mapping[str, int], part: Part) -> Iterator[Len
 
 def _length(text: str, part: Part) -> int:
     return len(text.split()) if part is Part.WORDS else len(text)
-
-
-def _rows(facts: TextFacts, texts: Mapping[str, object]) -> int:
-    return sum(facts.counts[text] for text in texts)
 
 
 def _sign(char: str) -> str:
@@ -366,3 +352,158 @@ def written_derivations(column: Column) -> Iterator[WrittenAs]:
     reading = column.written.reading if column.is_numeric and column.written is not None else None
     if isinstance(reading, Reading) and reading.wrong:
         yield WrittenAs(column.name, Part.WRITTEN, reading)
+
+
+# --- keys: values that are given once ------------------------------------------------------------
+
+#: What more values, or rows, have is no exception.
+MOST_REPEATED = 0.001
+MOST_ODD = 0.02
+#: Numbers drawn at random would give so many equal pairs, or more, where they are in fact keys; or
+#: so few that even one pair is no chance.
+_MANY_PAIRS = 10.0
+_NO_PAIRS = 0.02
+#: The density of numbers is that of so many parts of equally many rows, or parts of so many rows.
+_PARTS = 10
+_LEAST_ROWS = 4
+#: Codes are texts of which this share is made like codes.
+_NEARLY_ALL = 0.9
+
+_NUMBER = re.compile(r"(?=.{1,48}$)[0-9]+(?:[-./ ][0-9]+)*")
+_CODE = re.compile(r"(?=.*[0-9@])\S+")
+
+_ONCE, _REPEATED = "once", "repeated"
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class KeyFacts:
+    """Distinct whole numbers in order, and how many rows each has."""
+
+    values: Floats
+    counts: Counts
+
+    @classmethod
+    def of(cls, values: Floats, rows: Counts | None = None) -> KeyFacts:
+        """Count whole numbers, or `rows` of each; NaN is missing."""
+        known = ~np.isnan(values)
+        if rows is None:
+            return cls(*np.unique(values[known], return_counts=True))
+        distinct, places = np.unique(values[known], return_inverse=True)
+        counts = np.zeros(len(distinct), dtype=np.int64)
+        np.add.at(counts, places, rows[known])
+        return cls(distinct, counts)
+
+    def merged(self, other: KeyFacts) -> KeyFacts:
+        """Return the facts of the rows of both."""
+        values = np.concatenate([self.values, other.values])
+        return KeyFacts.of(values, np.concatenate([self.counts, other.counts]))
+
+    @property
+    def rows(self) -> int:
+        """How many rows have a number."""
+        return int(self.counts.sum())
+
+    @property
+    def repeated(self) -> dict[float, int]:
+        """The numbers that occur more than once, and how often."""
+        places = self.counts > 1
+        return dict(zip(self.values[places].tolist(), self.counts[places].tolist(), strict=True))
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Repeated(PartDerivation):
+    """Whether a value occurs more than once, where nearly all occur once."""
+
+    counts: tuple[tuple[float | str, int], ...]
+
+    def computed(self, parent: Column) -> Column:
+        """Look values up."""
+        known = dict(self.counts)
+        if parent.is_numeric:
+            codes = np.isin(parent.values, list(known)).astype(np.int32)
+            codes[np.isnan(parent.values)] = -1
+        else:
+            found = [str(label) in known for label in parent.labels]
+            codes = np.array([*found, -1], dtype=np.int32)[parent.codes]
+        return CategoricalColumn(self.name, "text", frozen(codes), (_ONCE, _REPEATED), origin=self)
+
+    def remark(self, value: Value) -> str | None:
+        """Say how often it occurs, and whether it is the only one."""
+        cell = float(value) if isinstance(value, (int, float)) else str(value)
+        count = dict(self.counts).get(cell)
+        if count is None:
+            return None
+        times = say.TWICE if count == 2 else say.SO_MANY_TIMES.format(count=count)
+        return (say.ONLY_ONE_TO_REPEAT if len(self.counts) == 1 else say.REPEATS).format(
+            times=times
+        )
+
+
+def key_derivations(parent: str, facts: KeyFacts) -> Iterator[Repeated]:
+    """Return whether whole numbers occur more than once, where few do and keys are given once."""
+    repeated = facts.repeated
+    if _are_exceptions(repeated, len(facts.values), facts.rows) and _are_keys(
+        facts.values, facts.counts
+    ):
+        yield Repeated(parent, Part.REPEATED, tuple(repeated.items()))
+
+
+def repeated_texts(parent: str, counts: Mapping[str, int]) -> Iterator[Repeated]:
+    """Return whether texts occur more than once, where few do and they are made like codes."""
+    repeated = {text: count for text, count in counts.items() if count > 1}
+    rows = sum(counts.values())
+    if _are_exceptions(repeated, len(counts), rows) and _are_key_texts(counts):
+        yield Repeated(parent, Part.REPEATED, tuple(sorted(repeated.items())))
+
+
+def _are_exceptions(
+    repeated: Mapping[float, int] | Mapping[str, int], distinct: int, rows: int
+) -> bool:
+    """Return whether what occurs more than once is so little that nothing should."""
+    return (
+        rows >= IDENTIFIER_ROWS
+        and 0 < len(repeated) <= max(1, MOST_REPEATED * distinct)
+        and sum(repeated.values()) <= max(3, MOST_ODD * rows)
+    )
+
+
+def _are_keys(values: Floats, counts: Counts) -> bool:
+    """Return whether equal numbers would be no chance, of distinct numbers in order.
+
+    Amounts and counts have about as many equal pairs as chance gives; keys have fewer, as they are
+    given once.
+    """
+    pairs = _pairs_by_chance(values, counts)
+    return pairs >= _MANY_PAIRS or 0 < pairs <= _NO_PAIRS
+
+
+def _pairs_by_chance(values: Floats, counts: Counts) -> float:
+    """Return how many pairs of numbers that are drawn at random would be equal.
+
+    Of n numbers from a range, n^2 / 2 range (the birthday problem). One wild value stretches a
+    range, and few numbers are spread evenly; so it is that of each of several parts.
+    """
+    rows = int(counts.sum())
+    if rows < 2:
+        return 0.0
+    parts = max(1, min(_PARTS, rows // _LEAST_ROWS))
+    ranks = np.arange(parts) * rows // parts
+    starts = values[np.searchsorted(np.cumsum(counts), ranks, side="right")]
+    widths = np.maximum(np.diff(np.append(starts, values[-1] + 1)), 1.0)
+    shares = np.diff(np.append(ranks, rows)) / rows
+    return float(rows * (rows - 1) / 2 * (shares**2 / widths).sum())
+
+
+def _are_key_texts(counts: Mapping[str, int]) -> bool:
+    """Return whether equal texts would be no chance: those of codes, not those of free text."""
+    if all(map(_NUMBER.fullmatch, counts)):
+        numbers = np.array([float(re.sub("[^0-9]", "", text)) for text in counts])
+        values, places = np.unique(numbers, return_inverse=True)
+        rows = np.bincount(places, weights=list(counts.values())).astype(np.int64)
+        return _are_keys(values, rows)
+    enough = _NEARLY_ALL * len(counts)
+    if sum(map(bool, map(_CODE.fullmatch, counts))) >= enough:
+        return True
+    shapes, times = np.unique(patterns(list(counts), are_collapsed=True), return_counts=True)
+    usual = str(shapes[np.argmax(times)])
+    return bool(times.max() >= enough) and "9" in usual and "a" not in usual

@@ -9,8 +9,7 @@ from typing import Protocol, TypeVar
 
 import numpy as np
 
-from outlying.derived.choosing import with_derived
-from outlying.derived.finding import with_relations
+from outlying.derived.choosing import with_derived, with_relations
 from outlying.errors import SourceError
 from outlying.options import Options
 from outlying.parallel import in_order, usable_workers

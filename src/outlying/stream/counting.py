@@ -16,8 +16,7 @@ import numpy as np
 
 from outlying.derived.calendar import DATES, MOST_OTHERS, CalendarFacts
 from outlying.derived.choosing import Facts
-from outlying.derived.keys import MOST_ODD, MOST_REPEATED, KeyFacts
-from outlying.derived.texts import TextFacts
+from outlying.derived.texts import MOST_ODD, MOST_REPEATED, KeyFacts, TextFacts
 from outlying.parsing.columns import Decision, decide, not_read
 from outlying.parsing.reading import Reading, Tally, declared_kind
 from outlying.sources import arrow_arrays as arrays

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from outlying.derived.choosing import Facts, chosen, joined, with_parts
-from outlying.derived.finding import find_relations, past_of
+from outlying.derived.choosing import Facts, chosen, find_relations, joined, past_of, with_parts
 from outlying.errors import InfiniteValueError, NoRowsError
 from outlying.options import Options
 from outlying.search.model import MOST_ROWS
