@@ -19,11 +19,12 @@ from outlying.derived.calendar import DATES, DAY
 from outlying.derived.relations import (
     QUANTITIES,
     SHORT,
+    Keys,
     Relation,
     nature_of,
     numbers_of,
 )
-from outlying.derived.rules import Keys, OfOwnKind
+from outlying.derived.rules import OfOwnKind
 from outlying.errors import ColumnError, Setting
 from outlying.method import past
 from outlying.method.past import Timeline

@@ -16,6 +16,7 @@ from outlying.derived.relations import (
     QUANTITIES,
     SAMPLE,
     SHORT,
+    Keys,
     Relation,
     listed,
     nature_of,
@@ -23,7 +24,7 @@ from outlying.derived.relations import (
 )
 from outlying.method import rules
 from outlying.method.arithmetic import BROKEN
-from outlying.method.relations import FARTHEST, Codes, least_logarithm, logarithm
+from outlying.method.relations import FARTHEST, least_logarithm, logarithm
 from outlying.options import AUTO, Options
 from outlying.table.columns import Column, NumericColumn, frozen
 from outlying.table.values import (
@@ -49,84 +50,6 @@ _MOST_LABELS = 40
 _UNITS = {"day": DAY, "hour": 60 * MINUTE, "minute": MINUTE, "second": MINUTE / 60}
 #: So many relations of each kind tell of a column.
 _MOST_EACH = 2
-
-
-@dataclasses.dataclass(frozen=True, eq=False)
-class Keys:
-    """The labels of a column, or numbers that repeat like labels, from 0 on."""
-
-    name: str
-    form: Form
-    numbers: Floats | None  # ascending; None of labels
-    labels: tuple[Value, ...] = ()
-    distinct: int = 0  # how many occur
-    rows: int = 0
-
-    def __len__(self) -> int:
-        return self.distinct
-
-    @classmethod
-    def of(cls, column: Column, rows: Rows, *, is_declared: bool = False) -> Keys | None:
-        """Return the keys of a column on some rows; None where they hardly repeat.
-
-        Unless the user has declared that they are keys.
-        """
-        if not column.is_numeric:
-            codes = column.codes[rows]
-            distinct = int(np.count_nonzero(np.bincount(codes[codes >= 0])))
-            few = is_declared or 2 <= distinct <= len(rows) / 2
-            keys = cls(column.name, column.form, None, column.labels, distinct, len(rows))
-            return keys if few else None
-        if column.form != "integer" and not is_declared:
-            return None
-        numbers = np.unique(column.values[rows])
-        numbers = numbers[~np.isnan(numbers)]
-        few = is_declared or 2 <= len(numbers) <= len(rows) / 2
-        keys = cls(column.name, column.form, numbers, (), len(numbers), len(rows))
-        return keys if few else None
-
-    def codes(
-        self, column: Column, rows: Rows | slice = slice(None), *, with_new: bool = False
-    ) -> Codes:
-        """Return the place of each value among the keys; -1 where it is missing.
-
-        Also -1 where it is none of them, or with `with_new`, their number.
-        """
-        found = self._codes(column, rows)
-        if not with_new:
-            return found
-        count = len(self.labels if self.numbers is None else self.numbers)
-        is_new = (found < 0) & ~column.missing()[rows]
-        return np.where(is_new, count, found).astype(np.int32)
-
-    def _codes(self, column: Column, rows: Rows | slice) -> Codes:
-        if self.numbers is None:
-            assert not column.is_numeric  # noqa: S101 - as it was when keys were made
-            if tuple(column.labels) == self.labels:
-                return column.codes[rows].astype(np.int32)
-            places = {label: place for place, label in enumerate(self.labels)}
-            codes = [*(places.get(label, -1) for label in column.labels), -1]
-            return np.array(codes, dtype=np.int32)[column.codes[rows]]
-        assert column.is_numeric  # noqa: S101
-        values = column.values[rows]
-        found = np.minimum(np.searchsorted(self.numbers, values), len(self.numbers) - 1)
-        return np.where(self.numbers[found] == values, found, -1).astype(np.int32)
-
-    def code(self, value: Value) -> int:
-        """Return the place of a value; -1 where it is none of the keys."""
-        if self.numbers is None:
-            return self.labels.index(value) if value in self.labels else -1
-        found = np.flatnonzero(self.numbers == (math.nan if value is None else value))
-        return int(found[0]) if len(found) else -1
-
-    def said(self, value: Value) -> str:
-        """Write the column and a value of it."""
-        return f"{printable(self.name, SHORT)} = {printable(text_of(value), SHORT)}"
-
-    def text(self, code: int) -> str:
-        """Write a key."""
-        value = self.labels[code] if self.numbers is None else int(self.numbers[code])
-        return printable(text_of(value), SHORT)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
