@@ -241,7 +241,7 @@ def is_slip(label: str, other: str, edits: int = 1) -> bool:
         return False
     if edits > 1 and sum(map(_letters, words)) < LEAST_LETTERS[edits]:
         return False
-    return not _Words.of(label, other).are_two(edits)
+    return not _are_two_words(label, other, edits)
 
 
 def _changed(label: str, other: str) -> tuple[int, int, int]:
@@ -271,73 +271,40 @@ def _can_be_misspelt(word: str) -> bool:
     return any(char in _VOWELS or not char.isascii() for char in word.casefold())
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class _Words:
-    """What two texts have where they differ: whole words, and the parts of these that differ."""
+def _are_two_words(label: str, other: str, edits: int) -> bool:
+    """Return whether the words in which two texts differ are likely two of a language.
 
-    word: str
-    other: str
-    start: int
-    stop: int
-    stop_other: int
-
-    @classmethod
-    def of(cls, label: str, other: str) -> _Words:
-        start, stop, stop_other = _changed(label, other)
-        first, last = start, stop_other
-        while first > 0 and other[first - 1].isalnum():
-            first -= 1
-        while last < len(other) and other[last].isalnum():
-            last += 1
-        word = label[first : stop + last - stop_other]
-        return cls(word, other[first:last], start - first, stop - first, stop_other - first)
-
-    def are_two(self, edits: int) -> bool:
-        """Return whether these are likely two words of a language."""
-        if self.word.casefold() == self.other.casefold():
-            return False
-        word, other = self.word.casefold(), self.other.casefold()
-        if edits > 1 and (
-            word[:1] != other[:1] or self._only_begin_otherwise() or self._only_end_otherwise()
-        ):
-            return True
-        return (
-            _are_inflected(word, other)
-            or _are_opposites(word, other)
-            or self._has_another_initial()
-            or self._has_another_last_vowel()
-        )
-
-    def _only_begin_otherwise(self) -> bool:
-        return max(self.stop, self.stop_other) <= 2
-
-    def _only_end_otherwise(self) -> bool:
-        return self.start >= max(len(self.word), len(self.other)) - 2
-
-    @property
-    def _replaced(self) -> str:
-        """The letters of a substitution: the one that is there, and the one that was meant."""
-        if self.stop != self.start + 1 or self.stop_other != self.stop:
-            return ""
-        return (self.word[self.start] + self.other[self.start]).casefold()
-
-    def _has_another_initial(self) -> bool:
-        """Return whether the first letter is another one of its kind: people see these.
-
-        A vowel for a consonant, or a small letter for a capital, does not make another word.
-        """
-        replaced = self._replaced
-        return (
-            self.start == 0
-            and replaced.isalpha()
-            and len({char in _VOWELS for char in replaced}) == 1
-            and self.word[0].isupper() == self.other[0].isupper()
-        )
-
-    def _has_another_last_vowel(self) -> bool:
-        """Return whether the last vowel is another one: of another gender, say."""
-        is_last = self.start == len(self.other) - 1
-        return is_last and self._replaced != "" and _VOWELS.issuperset(self._replaced)
+    People see another first letter of its kind; a vowel for a consonant, or a small letter for a
+    capital, does not make another word. Another last vowel does: of another gender, say.
+    """
+    start, stop, stop_other = _changed(label, other)
+    first, last = start, stop_other
+    while first > 0 and other[first - 1].isalnum():
+        first -= 1
+    while last < len(other) and other[last].isalnum():
+        last += 1
+    word, meant = label[first : stop + last - stop_other], other[first:last]
+    folded_word, folded_meant = word.casefold(), meant.casefold()
+    if folded_word == folded_meant:
+        return False
+    at, most = start - first, max(stop, stop_other) - first
+    is_at_an_end = most <= 2 or at >= max(len(word), len(meant)) - 2
+    if edits > 1 and (folded_word[:1] != folded_meant[:1] or is_at_an_end):
+        return True
+    replaced = (word[at] + meant[at]).casefold() if stop == stop_other == start + 1 else ""
+    has_another_initial = (
+        at == 0
+        and replaced.isalpha()
+        and len({char in _VOWELS for char in replaced}) == 1
+        and word[0].isupper() == meant[0].isupper()
+    )
+    is_last = at == len(meant) - 1 and replaced != ""
+    return (
+        has_another_initial
+        or (is_last and _VOWELS.issuperset(replaced))
+        or _are_inflected(folded_word, folded_meant)
+        or _are_opposites(folded_word, folded_meant)
+    )
 
 
 def _are_inflected(word: str, other: str) -> bool:
