@@ -23,9 +23,9 @@ from outlying.options import Options
 from outlying.results.detections import Counts, Detection, Flagged
 from outlying.sources import read
 from outlying.web.browse import write_copy
-from outlying.web.pages import MOST_COLUMNS, column_texts
-from outlying.web.queries import Addresses, OptionsQuery
-from outlying.web.row_pages import odd_rows, option_fields
+from outlying.web.pages import column_texts
+from outlying.web.queries import MOST_COLUMNS, Addresses, OptionsQuery, option_fields
+from outlying.web.row_pages import odd_rows
 from outlying.web.worker import Detect, Facts, ProgressReporter, copied_table, detected
 from tests.serving import opened, served, uploaded
 

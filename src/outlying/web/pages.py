@@ -21,15 +21,24 @@ from starlette.routing import BaseRoute, Route
 
 import outlying
 from outlying import sentences as say
-from outlying.checks import read_real, read_whole
-from outlying.errors import OptionError, not_allowed
+from outlying.errors import OptionError
 from outlying.render import html
-from outlying.table.values import Form, Value, printable, quantity_text, read_text, text_of
+from outlying.table.values import Value, printable, quantity_text, text_of
 from outlying.web import LimitError, answers, tables
 from outlying.web.answers import Answer, record
 from outlying.web.browse import ColumnOverview
 from outlying.web.jobs import Job
-from outlying.web.queries import Addresses, Filter, OptionsQuery, Params, TableQuery, field_text
+from outlying.web.queries import (
+    MOST_COLUMNS,
+    Addresses,
+    OptionsQuery,
+    Params,
+    TableQuery,
+    address_sent,
+    columns_from,
+    field_text,
+    left_of,
+)
 from outlying.web.sourcing import SAID, bounded
 from outlying.web.tables import TableEntry, service_of
 
@@ -194,7 +203,7 @@ async def table(request: Request, entry: TableEntry, addresses: Addresses) -> Re
     """Show a part of a table."""
     problem = ""
     try:
-        moved_to = _sent(entry, request.query_params, addresses)
+        moved_to = address_sent(entry.facts, request.query_params, addresses)
         if moved_to is not None:
             return RedirectResponse(moved_to, 303)
     except OptionError as error:
@@ -242,8 +251,6 @@ ROUTES: Sequence[BaseRoute] = [
 
 # --- what these pages show -----------------------------------------------------------------------
 
-#: A page of more columns is slow to draw; the others are some steps to the right.
-MOST_COLUMNS = 60
 _LONGEST = 80  # characters of a cell
 _MOST_NAMED = 3  # columns that cannot be shown, categories
 _MOST_LISTED, _COMMON = 100, 0.02  # of more categories, so rare, none is worth to be named
@@ -265,9 +272,9 @@ class TablePage:
         declared = self.facts.declarable.intersection(self.types)
         skipped = (item for item in self.facts.skipped if item.name not in declared)
         self.skipped = {item.name: item.reason for item in skipped}
-        self.left = min(_left_of(params), max(0, len(self.facts.columns) - 1))
+        self.left = min(left_of(params), max(0, len(self.facts.columns) - 1))
         self._at_left: Params = [("left", str(self.left))] if self.left else []
-        self.columns = _window(entry, self.left)
+        self.columns = columns_from(self.facts, self.left)
         self.last = self.left + len(self.columns)
         self.notes = [*self.facts.notes, *self._unusable()]
 
@@ -434,16 +441,6 @@ def size_of(entry: TableEntry) -> str:
     return f"{counted(facts.rows, 'row')}, {counted(len(facts.columns), 'column')}"
 
 
-def _window(entry: TableEntry, left: int) -> list[tuple[int, ColumnOverview]]:
-    """Return the columns that are on a page, each with its place in the table."""
-    return list(enumerate(entry.facts.columns))[left : left + MOST_COLUMNS]
-
-
-def _left_of(params: QueryParams) -> int:
-    """Return the first column that a page shows."""
-    return read_whole("left", params.get("left") or 0, 0)
-
-
 def _range(page: tables.Page, rows: int) -> str:
     if not page.total:
         return "No rows"
@@ -469,66 +466,3 @@ def hint(column: ColumnOverview) -> str:
     if not named or column.distinct > _MANY_CATEGORIES:
         return say.PAGE_TYPES[column.type]
     return ", ".join(named) + (", …" if column.distinct > len(named) else "")
-
-
-def _sent(entry: TableEntry, params: QueryParams, addresses: Addresses) -> str | None:
-    """Return the address that a form of the page asks for; None where no form was sent."""
-    if not {"on", "choosing"} & set(params):
-        return None
-    left = [("left", params["left"])] if _left_of(params) else []
-    query = TableQuery.of(params)
-    if "on" in params:
-        added = _filter(entry, params)
-        filters = (*(item for item in query.filters if item != added), added)
-        query = dataclasses.replace(query, filters=filters, offset=0)
-    else:
-        addresses = _chosen(entry, params, addresses)
-    return addresses.to(pairs=[*query.to_params(), *left])
-
-
-def _filter(entry: TableEntry, params: QueryParams) -> Filter:
-    place, columns = read_whole("on", params["on"], 0), entry.facts.columns
-    if place >= len(columns):
-        raise OptionError(f"on is {place}; allowed: 0 to {len(columns) - 1}")
-    column, rule, text = columns[place], params.get("rule", ""), params.get("to", "")
-    if rule in ("missing", "present"):
-        return Filter.read({"attribute": column.name, "kind": rule})
-    if rule in ("least", "most") or (rule == "equals" and column.type != "categorical"):
-        end = _end(column, text)
-        low, high = None if rule == "most" else end, None if rule == "least" else end
-        return Filter(column.name, "interval", low, high)
-    return Filter(column.name, "equals" if rule == "equals" else "contains", value=text)
-
-
-def _end(column: ColumnOverview, text: str) -> str | float:
-    """Return the end of a range as an address holds it; refuse what the column cannot hold."""
-    form: Form = "number" if column.type == "categorical" else column.form
-    if form in ("number", "integer"):
-        return read_real("value", text)
-    try:
-        read_text(form, text)
-    except ValueError as error:
-        raise not_allowed("value", text, str(error)) from None
-    return text
-
-
-def _chosen(entry: TableEntry, params: QueryParams, addresses: Addresses) -> Addresses:
-    """Return the addresses with the columns and types that were chosen.
-
-    Columns that are never compared have no box to tick; those that are only compared as their type
-    was declared have one that says so.
-    """
-    columns, found = _window(entry, _left_of(params)), addresses.options.keywords
-    shown, compared, declared = (set(params.getlist(n)) for n in ("show", "compare", "declared"))
-    hidden = tuple(column.name for place, column in columns if str(place) not in shown)
-    kinds = {column.name: params.get(f"type{place}") for place, column in columns}
-    found["types"] = found.get("types", {}) | {name: kind for name, kind in kinds.items() if kind}
-    skipped = {item.name for item in entry.facts.skipped}
-    asked = {
-        column.name: str(place) in compared
-        for place, column in columns
-        if column.name not in skipped or str(place) in declared
-    }
-    elsewhere = [name for name in found.get("exclude", ()) if name not in asked]
-    found["exclude"] = [*elsewhere, *(name for name, is_one in asked.items() if not is_one)]
-    return Addresses(addresses.table_id, OptionsQuery.checked(found), (*addresses.hidden, *hidden))

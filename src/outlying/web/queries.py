@@ -8,14 +8,16 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import json
-from collections.abc import Iterable, Mapping
-from typing import Any, Literal, TypeAlias, cast, get_args
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast, get_args
 from urllib.parse import quote, urlencode
 
-from starlette.datastructures import ImmutableMultiDict
+from starlette.datastructures import ImmutableMultiDict, QueryParams
 
-from outlying.checks import check_choice, check_names, read_whole
+from outlying import sentences as say
+from outlying.checks import check_choice, check_names, read_real, read_whole
 from outlying.errors import OptionError, not_allowed, shown
+from outlying.kernel.tally import MOST_CONDITIONS
 from outlying.options import COLUMN_OPTIONS, EXPLAIN_OPTIONS, Options
 from outlying.results.findings import Findings
 from outlying.results.stories import Pair
@@ -27,8 +29,13 @@ from outlying.table.values import (
     plain,
     printable,
     range_text,
+    read_text,
     text_of,
 )
+
+if TYPE_CHECKING:
+    from outlying.web.browse import ColumnOverview
+    from outlying.web.worker import Facts
 
 FilterKind = Literal["equals", "interval", "missing", "present", "contains"]
 _FIELDS = ("attribute", "kind", "low", "high", "value")
@@ -281,6 +288,109 @@ def field_text(value: Value) -> str:
     if found is None:
         return ""
     return str(found).lower() if isinstance(found, bool) else str(found)
+
+
+# --- forms -------------------------------------------------------------------------------------
+
+#: A page of more columns is slow to draw; the others are some steps to the right.
+MOST_COLUMNS = 60
+_GROUPS = (5, 10, 20, 30, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000, 50_000, 100_000)
+
+
+def columns_from(facts: Facts, left: int) -> list[tuple[int, ColumnOverview]]:
+    """Return the columns that are on a page, each with its place in the table."""
+    return list(enumerate(facts.columns))[left : left + MOST_COLUMNS]
+
+
+def left_of(params: QueryParams) -> int:
+    """Return the first column that a page shows."""
+    return read_whole("left", params.get("left") or 0, 0)
+
+
+def option_fields(options: Options, rows: int) -> list[dict[str, Any]]:
+    """Return the options that readers change, each with its choices; the usual one is empty."""
+    usual = Options()
+    least = usual.least_rows(rows)
+    groups = (count for count in _GROUPS if count < rows / 2 and count != least)
+    scales: dict[str, dict[Any, str]] = {
+        "min_support": {None: f"{least:,.0f} rows, the usual"}
+        | {count: f"{count:,} rows" for count in groups},
+        "max_conditions": {n: str(n) if n else "none" for n in range(MOST_CONDITIONS + 1)},
+    }
+    fields = []
+    for name, (label, words) in say.PAGE_OPTIONS.items():
+        value, own = getattr(options, name), getattr(usual, name)
+        scale = scales[name] if value in scales[name] else scales[name] | {value: f"{value:g}"}
+        steps = [
+            {"value": "" if step == own else str(step), "label": text, "is_chosen": step == value}
+            for step, text in scale.items()
+        ]
+        field = EXPLAIN_OPTIONS[name].field
+        fields.append({"name": field, "label": label, "help": words, "steps": steps})
+    return fields
+
+
+def address_sent(facts: Facts, params: QueryParams, addresses: Addresses) -> str | None:
+    """Return the address that a form of the page asks for; None where no form was sent."""
+    if not {"on", "choosing"} & set(params):
+        return None
+    left = [("left", params["left"])] if left_of(params) else []
+    query = TableQuery.of(params)
+    if "on" in params:
+        added = _filter(facts.columns, params)
+        filters = (*(item for item in query.filters if item != added), added)
+        query = dataclasses.replace(query, filters=filters, offset=0)
+    else:
+        addresses = _chosen(facts, params, addresses)
+    return addresses.to(pairs=[*query.to_params(), *left])
+
+
+def _filter(columns: Sequence[ColumnOverview], params: QueryParams) -> Filter:
+    place = read_whole("on", params["on"], 0)
+    if place >= len(columns):
+        raise OptionError(f"on is {place}; allowed: 0 to {len(columns) - 1}")
+    column, rule, text = columns[place], params.get("rule", ""), params.get("to", "")
+    if rule in ("missing", "present"):
+        return Filter.read({"attribute": column.name, "kind": rule})
+    if rule in ("least", "most") or (rule == "equals" and column.type != "categorical"):
+        end = _end(column, text)
+        low, high = None if rule == "most" else end, None if rule == "least" else end
+        return Filter(column.name, "interval", low, high)
+    return Filter(column.name, "equals" if rule == "equals" else "contains", value=text)
+
+
+def _end(column: ColumnOverview, text: str) -> str | float:
+    """Return the end of a range as an address holds it; refuse what the column cannot hold."""
+    form: Form = "number" if column.type == "categorical" else column.form
+    if form in ("number", "integer"):
+        return read_real("value", text)
+    try:
+        read_text(form, text)
+    except ValueError as error:
+        raise not_allowed("value", text, str(error)) from None
+    return text
+
+
+def _chosen(facts: Facts, params: QueryParams, addresses: Addresses) -> Addresses:
+    """Return the addresses with the columns and types that were chosen.
+
+    Columns that are never compared have no box to tick; those that are only compared as their type
+    was declared have one that says so.
+    """
+    columns, found = columns_from(facts, left_of(params)), addresses.options.keywords
+    shown, compared, declared = (set(params.getlist(n)) for n in ("show", "compare", "declared"))
+    hidden = tuple(column.name for place, column in columns if str(place) not in shown)
+    kinds = {column.name: params.get(f"type{place}") for place, column in columns}
+    found["types"] = found.get("types", {}) | {name: kind for name, kind in kinds.items() if kind}
+    skipped = {item.name for item in facts.skipped}
+    asked = {
+        column.name: str(place) in compared
+        for place, column in columns
+        if column.name not in skipped or str(place) in declared
+    }
+    elsewhere = [name for name in found.get("exclude", ()) if name not in asked]
+    found["exclude"] = [*elsewhere, *(name for name, is_one in asked.items() if not is_one)]
+    return Addresses(addresses.table_id, OptionsQuery.checked(found), (*addresses.hidden, *hidden))
 
 
 # --- what would be ordinary ------------------------------------------------------------------

@@ -15,8 +15,6 @@ from starlette.routing import BaseRoute, Route
 from outlying import sentences as say
 from outlying.checks import read_whole
 from outlying.errors import INFINITE_AS_MISSING, ColumnError, ObjectError, OptionError
-from outlying.kernel.tally import MOST_CONDITIONS
-from outlying.options import EXPLAIN_OPTIONS, Options
 from outlying.render.html import terms
 from outlying.render.listing import detector, most_in
 from outlying.results.detections import Counts, Flagged, OddCombination, Word
@@ -47,6 +45,7 @@ from outlying.web.queries import (
     Params,
     TableQuery,
     field_text,
+    option_fields,
 )
 from outlying.web.tables import MOST_FLAGGED, Mark, TableEntry, Twins, service_of
 from outlying.web.worker import Detected
@@ -163,36 +162,12 @@ def _summary(counts: Counts, rows: int) -> str:
 
 # --- a row, a new object -----------------------------------------------------------------------
 
-_GROUPS = (5, 10, 20, 30, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000, 50_000, 100_000)
 #: Columns of the twins besides those of the story.
 _OTHER_COLUMNS = 6
 _LONGEST_FIELD = 20_000  # characters
 _MOSTLY = 0.9  # of the values of a column differ, where they name its rows
 #: Parts in words that tell what would be ordinary; of others, "usual" would say nothing.
 _TELLING = (Part.WEEKDAY, Part.MONTH, Part.PATTERN)
-
-
-def option_fields(options: Options, rows: int) -> list[dict[str, Any]]:
-    """Return the options that readers change, each with its choices; the usual one is empty."""
-    usual = Options()
-    least = usual.least_rows(rows)
-    groups = (count for count in _GROUPS if count < rows / 2 and count != least)
-    scales: dict[str, dict[Any, str]] = {
-        "min_support": {None: f"{least:,.0f} rows, the usual"}
-        | {count: f"{count:,} rows" for count in groups},
-        "max_conditions": {n: str(n) if n else "none" for n in range(MOST_CONDITIONS + 1)},
-    }
-    fields = []
-    for name, (label, words) in say.PAGE_OPTIONS.items():
-        value, own = getattr(options, name), getattr(usual, name)
-        scale = scales[name] if value in scales[name] else scales[name] | {value: f"{value:g}"}
-        steps = [
-            {"value": "" if step == own else str(step), "label": text, "is_chosen": step == value}
-            for step, text in scale.items()
-        ]
-        field = EXPLAIN_OPTIONS[name].field
-        fields.append({"name": field, "label": label, "help": words, "steps": steps})
-    return fields
 
 
 def texts_of(values: Mapping[str, Value]) -> dict[str, str]:

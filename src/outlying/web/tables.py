@@ -53,7 +53,7 @@ MOST_FLAGGED = 200
 _PROCESSES = 6  # that hold tables at the same time
 MARK_TEXTS = ("reason", "author", "expires")
 _LONGEST_REASON = 1_000  # characters
-_EXPLAINED = 5_000  # rows of a table whose blame is remembered
+_EXPLAINED = 5_000  # rows of a table that are remembered: their blame, their marks
 _FAINT = 4  # a row of which nothing stands out has a quarter of the shade
 _THREADS = anyio.CapacityLimiter(8)  # that look around in copies at the same time
 
@@ -357,6 +357,8 @@ class Service:
         entry.check_number(number)
         entry.fine.pop(number, None)  # the last mark comes last
         if mark is not None:
+            if len(entry.fine) >= _EXPLAINED:
+                raise OptionError(f"{_EXPLAINED:,} rows are marked as fine; no more are kept")
             entry.fine[number] = mark
 
     async def twins(self, entry: TableEntry, findings: Findings, place: int) -> Twins:
