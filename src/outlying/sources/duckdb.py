@@ -430,8 +430,8 @@ def files_of(query: str) -> list[str]:
         parsed = connected.execute("SELECT json_serialize_sql(?)", [query]).fetchone()
     tree = json.loads(parsed[0]) if parsed else {}
     if tree.get("error", True):
-        said = tree.get("error_message", "it cannot be read")
-        raise OptionError(f"--query is {shown(query)}: {said}; allowed: a SELECT, or {_EXAMPLE}")
+        fault = tree.get("error_message", "it cannot be read")
+        raise OptionError(f"--query is {shown(query)}: {fault}; allowed: a SELECT, or {_EXAMPLE}")
     if len(tree["statements"]) != 1:
         raise OptionError(f"--query is {shown(query)}: several statements; allowed: one SELECT")
     named = dict.fromkeys(name for name in _tables(tree) if not set("./\\").isdisjoint(name))
@@ -458,8 +458,8 @@ def _tables(node: Any) -> Iterator[str]:
             yield from _tables(item)
 
 
-def result_of(query: str) -> pyarrow.Table:
-    """Run a query over the files that it names, and hold its result.
+def result_of(query: str) -> tuple[str, pyarrow.Table]:
+    """Run a query over the files that it names; return what results call it, and its rows.
 
     The engine is sealed before the query runs: it reads the files that the query names as tables,
     and nothing else, whatever functions the query calls.
@@ -470,9 +470,4 @@ def result_of(query: str) -> pyarrow.Table:
         allowed = ", ".join(literal(file) for file in files)
         connected.execute(f"SET allowed_paths = [{allowed}]")
         connected.execute("SET enable_external_access = false; SET lock_configuration = true")
-        return connected.sql(query).to_arrow_table()
-
-
-def name_of(query: str) -> str:
-    """Return what results call the table that a query makes."""
-    return " and ".join(files_of(query))
+        return " and ".join(files), connected.sql(query).to_arrow_table()

@@ -272,8 +272,8 @@ def open_named(
 
         if table is not None:
             raise OptionError("--table and --query are both given; one of them says what to read")
-        result = read(duckdb.result_of(query), **given)
-        return dataclasses.replace(result, source=duckdb.name_of(query))
+        name, rows = duckdb.result_of(query)
+        return dataclasses.replace(read(rows, **given), source=name)
     if table is not None or query is not None:
         return scan(source, table=table, query=query, **given)
     return open_source(source, engine, **given)
