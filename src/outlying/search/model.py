@@ -30,8 +30,8 @@ from outlying.search.cells import (
     NumericAttribute,
 )
 from outlying.search.evidence import LEEWAY, Evidence, Standing, chance_extreme, limited
-from outlying.search.nearby import Found, Nearby
-from outlying.search.outside import CategoryJudge, Judge, NumberJudge, Outside
+from outlying.search.nearby import Nearby
+from outlying.search.outside import CategoryJudge, Judge, NumberJudge
 from outlying.search.sweep import (
     CategoryBins,
     NumericBins,
@@ -166,15 +166,15 @@ class Model:
     @functools.cached_property
     def evidence(self) -> Evidence:
         """What counts against the rows that the model is made of."""
-        return self._judged(self.numbers, self._judged_own, self.progress)
+        return self._judged(self.numbers, self.codes, self._fitted_now, self.progress)
 
-    def _judged_own(self, place: int) -> tuple[FittedProperty, Small, Outside]:
+    def _fitted_now(self, place: int) -> tuple[FittedProperty, Small]:
         # Where rows were drawn, others will be judged, too: one sweep for all.
         is_drawn = self.total > len(self.numbers[0])
         fitted, cells = FittedProperty.of(self, place, with_empty=is_drawn)
         if is_drawn:
             self._once(place, lambda: fitted)
-        return fitted.judged(cells, self.properties[place].numbers(self.numbers), self.codes)
+        return fitted, cells
 
     def fitted(self, place: int) -> FittedProperty:
         """Return a property swept, for rows that the model need not know."""
@@ -184,17 +184,17 @@ class Model:
         """Judge rows that the model need not know."""
         codes = self.cells.codes(numbers)
 
-        def one(place: int) -> tuple[FittedProperty, Small, Outside]:
-            fitted = self.fitted(place)
-            own = self.properties[place].numbers(numbers)
-            return fitted.judged(fitted.cells(own, codes, self.cells), own, codes)
+        def one(place: int) -> tuple[FittedProperty, Small]:
+            fitted, own = self.fitted(place), self.properties[place].numbers(numbers)
+            return fitted, fitted.cells(own, codes, self.cells)
 
-        return self._judged(numbers, one, progress)
+        return self._judged(numbers, codes, one, progress)
 
     def _judged(
         self,
         numbers: Sequence[Numbers],
-        judge: Callable[[int], tuple[FittedProperty, Small, Outside]],
+        codes: tuple[Codes, ...],
+        fit: Callable[[int], tuple[FittedProperty, Small]],
         progress: Progress | None,
     ) -> Evidence:
         """Put together what is found on each property."""
@@ -205,18 +205,18 @@ class Model:
         coded: list[tuple[int, Rows]] = []  # families, and the rows that hold a code
 
         def one(place: int) -> RareCells:
-            fitted, small[2, place], outside = judge(place)
-            own, cells = self.properties[place].numbers(numbers), fitted.swept.cells
-            kept = small[2, place]
-            found = Found(cells.strengths[kept], cells.members[kept], outside)
+            own, (fitted, kept) = self.properties[place], fit(place)
+            values, cells, judge = own.numbers(numbers), fitted.swept.cells, fitted.judge
+            outside = judge(values, codes)
+            found = cells.strengths[kept], cells.members[kept], outside
             floats[2, place], floats[0, place] = self.nearby.confirmed(
-                fitted.judge, own, numbers, self.cells.codes(numbers), found
+                judge, values, numbers, codes, *found
             )
-            if isinstance(fitted.judge, NumberJudge):
-                coded.append((self.properties[place].family, fitted.judge.shared_codes(own)))
-            if not self.properties[place].told:  # what is odd of a relation is odd of its columns
+            if isinstance(judge, NumberJudge):
+                coded.append((own.family, judge.shared_codes(values)))
+            if not own.told:  # what is odd of a relation is odd of its columns
                 floats[1, place] = outside.surprise
-            small[0, place], small[1, place] = outside.condition, outside.explained
+            small[:, place] = outside.condition, outside.explained, kept
             return cells
 
         with thread_map(self.threads) as mapped:
@@ -330,9 +330,3 @@ class FittedProperty:
             return np.full(len(numbers), -1, dtype=np.int32)
         layout = layout_of(self.bins, self.bins.of(numbers))
         return self.swept.assigned(layout, lay_out(layout, cells, codes), len(numbers))
-
-    def judged(
-        self, found: Small, numbers: Numbers, codes: tuple[Codes, ...]
-    ) -> tuple[FittedProperty, Small, Outside]:
-        """Judge rows, given their cells, by how far their values lie outside, too."""
-        return self, found, self.judge(numbers, codes)

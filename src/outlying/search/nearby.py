@@ -15,7 +15,7 @@ import numpy as np
 from outlying.kernel.tally import Small
 from outlying.search.cells import MISSING, Attribute, Cells, Codes, Numbers, NumericAttribute
 from outlying.search.evidence import chance_extreme, joined
-from outlying.search.outside import LEAST_GROUP, Context, Judge, Outside, Places
+from outlying.search.outside import LEAST_GROUP, Context, Judge, NumberJudge, Outside, Places
 from outlying.table.columns import Floats
 
 #: So many rows next to a row are asked, but no more than half of those that there are: all of them
@@ -46,43 +46,49 @@ class Nearby:
         numbers: Numbers,
         given: Sequence[Numbers],
         codes: tuple[Codes, ...],
-        found: Found,
+        misfits: Floats,
+        members: Small,
+        found: Outside,
     ) -> tuple[Floats, Floats]:
         """Return misfits and how far outside rows are, less what is doubtful or explained away.
 
-        `numbers` and `codes` are those of the property, `given` those of all attributes.
+        `numbers` and `codes` are those of the property, `given` those of all attributes; `members`
+        are the contexts of misfits, rows x 4, -1 standing for none.
         """
-        misfits, outside = found.misfits.copy(), found.outside.strengths.copy()
+        misfits, outside = misfits.copy(), found.strengths.copy()
         least = least_asked(self.cells.rows)
         hot = np.flatnonzero(joined(outside, misfits) >= least)
-        for is_misfit, strengths in ((True, misfits), (False, outside)):
-            for context, rows in found.by_context(hot, is_misfit=is_misfit):
-                values, near = numbers[rows], [own[rows] for own in given]
-                left = self._beyond_doubt(judge, context, values, near, strengths[rows])
-                if is_misfit and not self.intervals(context):
-                    away = judge.distance(context, values)
-                    left += np.where((away < 0) | ((left >= least) & (len(context) > 1)), away, 0.0)
-                odd = np.flatnonzero(left > 0)
-                some = rows[odd]
-                left[odd[judge.explained(context, numbers[some], [own[some] for own in codes])]] = 0
-                strengths[rows] = np.maximum(left, 0.0)
-        return misfits, np.where(outside > 0, outside, found.outside.below)
+        own = hot[misfits[hot] > 0]
+        for context, rows in _by_context(own, members[own]):
+            left = self._beyond_doubt(judge, context, numbers, given, rows, misfits[rows])
+            if isinstance(judge, NumberJudge) and not self.intervals(context):
+                away = judge.distance(context, numbers[rows])
+                left += np.where((away < 0) | ((left >= least) & (len(context) > 1)), away, 0.0)
+            misfits[rows] = _unexplained(judge, context, numbers, codes, rows, left)
+        own = hot[(outside[hot] > 0) & (found.condition[hot] >= 0)]
+        for context, rows in _by_context(own, found.condition[own, None]):
+            left = self._beyond_doubt(judge, context, numbers, given, rows, outside[rows])
+            outside[rows] = _unexplained(judge, context, numbers, codes, rows, left)
+        below = np.minimum(found.surprise - found.bar, 0.0)
+        return misfits, np.where(outside > 0, outside, below)
 
     def _beyond_doubt(
         self,
         judge: Judge,
         context: Context,
-        values: Numbers,
+        numbers: Numbers,
         given: Sequence[Numbers],
+        rows: Places,
         strengths: Floats,
     ) -> Floats:
         """Return what would be left of findings in a context, were its intervals elsewhere."""
         left = strengths.copy()
         for rest, attribute in self.intervals(context):
             odd = np.flatnonzero(left > 0)
-            for place, rows in self.around(rest, attribute, judge, given[attribute][odd]):
+            for place, near in self.around(rest, attribute, judge, given[attribute][rows[odd]]):
                 at = odd[place]
-                left[at] = min(left[at], strengths[at] - judge.doubt(rows, values[at]))
+                doubt = judge.doubt(near, numbers[rows[at]])
+                left[at] = min(left[at], strengths[at] - doubt)
         return left
 
     def intervals(self, context: Context) -> list[tuple[Context, int]]:
@@ -132,22 +138,24 @@ class Nearby:
         return order[: len(numbers) - int(np.count_nonzero(np.isnan(numbers)))]
 
 
-@dataclasses.dataclass(frozen=True, slots=True, eq=False)
-class Found:
-    """What was found on a property of rows."""
+def _unexplained(
+    judge: Judge,
+    context: Context,
+    numbers: Numbers,
+    codes: tuple[Codes, ...],
+    rows: Places,
+    left: Floats,
+) -> Floats:
+    """Return what is left of findings once those that one more condition explains are gone."""
+    odd = np.flatnonzero(left > 0)
+    if isinstance(judge, NumberJudge):  # a category is rare by counting, whatever it lies near to
+        some = rows[odd]
+        left[odd[judge.explained(context, numbers[some], [own[some] for own in codes])]] = 0.0
+    return np.maximum(left, 0.0)
 
-    misfits: Floats
-    members: Small  # rows x 4: the context of each misfit; -1 stands for none
-    outside: Outside
 
-    def by_context(self, rows: Places, *, is_misfit: bool) -> Iterator[tuple[Context, Places]]:
-        """Return the contexts in which rows are odd, and these rows."""
-        if is_misfit:
-            members, is_found = self.members[rows], self.misfits[rows] > 0
-        else:
-            members = self.outside.condition[rows, None]
-            is_found = (self.outside.strengths[rows] > 0) & (members[:, 0] >= 0)
-        rows, members = rows[is_found], members[is_found]
-        kinds, which = np.unique(members, axis=0, return_inverse=True)
-        for place, kind in enumerate(kinds):
-            yield tuple(kind[kind >= 0].tolist()), rows[which.ravel() == place]
+def _by_context(rows: Places, members: Small) -> Iterator[tuple[Context, Places]]:
+    """Return the contexts in which rows are odd, and these rows."""
+    kinds, which = np.unique(members, axis=0, return_inverse=True)
+    for place, kind in enumerate(kinds):
+        yield tuple(kind[kind >= 0].tolist()), rows[which.ravel() == place]

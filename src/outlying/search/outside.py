@@ -9,8 +9,8 @@ from __future__ import annotations
 import dataclasses
 import functools
 import math
-from collections.abc import Callable, Sequence
-from typing import Protocol, TypeAlias
+from collections.abc import Sequence
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -49,36 +49,30 @@ def expected_extreme(known: int) -> float:
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class Outside:
-    """How far the values of rows lie outside, on one property."""
+    """How far the values of rows lie outside, on one property: the strongest finding of each."""
 
-    strengths: Floats  # of the strongest finding; 0 or less where there is none
+    strengths: Floats  # 0 or less where there is none: how far the value is from counting
     condition: Small  # its context; -1 is the whole table
     explained: Small  # the condition that explains some of it away; -1 where none does
     surprise: Floats  # in the whole column, whatever explains it
     bar: float  # what does not count of it
 
-    @property
-    def below(self) -> Floats:
-        """How far values are from counting in the whole column; 0 at most."""
-        return np.minimum(self.surprise - self.bar, 0.0)
+    @classmethod
+    def of(cls, surprise: Floats, bar: float) -> Outside:
+        """Begin without any finding."""
+        condition, explained = np.full((2, len(surprise)), -1, dtype=np.int32)
+        return cls(np.minimum(surprise - bar, 0.0), condition, explained, surprise, bar)
 
-
-class Judge(Protocol):
-    """Tells how far values of one property lie outside."""
-
-    is_known: Mask  # which rows of the table have a value
-
-    def __call__(self, numbers: Numbers, codes: tuple[Codes, ...]) -> Outside:
-        """Judge rows by their values and their conditions."""
-
-    def doubt(self, rows: Places, value: float) -> float:
-        """Return how much less odd a value is for some rows of the table; inf: not odd at all."""
-
-    def distance(self, context: Context, values: Numbers) -> Floats:
-        """Return what distance adds to values that do not fit in a group; or takes off."""
-
-    def explained(self, context: Context, values: Numbers, codes: Sequence[Codes]) -> Mask:
-        """Return which values, odd in a context, one more condition of the row makes ordinary."""
+    def take(
+        self, rows: Places, strengths: Floats, rest: Floats, by: Small, context: Context
+    ) -> None:
+        """Take findings, or what is left of them, where they are stronger."""
+        left = np.minimum(strengths, rest)
+        better = left > np.maximum(self.strengths[rows], 0.0)
+        chosen = rows[better]
+        self.strengths[chosen] = left[better]
+        self.condition[chosen] = context[0] if context else -1
+        self.explained[chosen] = np.where(rest < strengths, by, -1)[better]
 
 
 class NumberJudge:
@@ -166,60 +160,31 @@ class NumberJudge:
 
     def __call__(self, numbers: Numbers, codes: tuple[Codes, ...]) -> Outside:
         """Judge rows: in the whole column, and in groups in which it is tighter."""
-        rows = len(numbers)
-        found = _Best.of(rows)
         known = self.order if numbers is self.numbers else _by_value(numbers)
-        surprise = np.zeros(rows)
-        if not self.is_relation and (len(self.ordered) < 2 or self.ordered[0] == self.ordered[-1]):
-            return found.outside(surprise, self.bar)
-        masks = _masks(self.cells, codes)
-        for context in self.contexts:
+        surprise, whole = np.zeros(len(numbers)), self.group(())
+        if whole is not None:
+            surprise[known] = whole[1].surprise(numbers[known])[1]
+        found = Outside.of(surprise, self.bar)
+        for context in self.contexts if whole is not None else ():
             held = self.group(context)
             if held is None:
                 continue
-            if context:
-                some = known[masks(context[0])[known]]
-                self._look(found, context, held, some, numbers, codes)
-            else:
-                surprise[known] = held[1].surprise(numbers[known])[1]
-                self._take(found, context, held, known, surprise[known], numbers, codes)
-        return found.outside(surprise, self.bar)
-
-    def _look(
-        self,
-        found: _Best,
-        context: Context,
-        held: tuple[Places, Group],
-        some: Places,
-        numbers: Floats,
-        codes: tuple[Codes, ...],
-    ) -> None:
-        """Look how far rows, in the order of their values, lie outside of a group."""
-        # Distance counts there; what is rare inside of a group, rank space sees.
-        below, above = held[1].outer(numbers[some])
-        some = np.concatenate([some[:below], some[above:]])
-        some = some[held[1].tail(numbers[some]) > 0]
-        surprise = held[1].surprise(numbers[some])[1]
-        self._take(found, context, held, some, surprise, numbers, codes)
-
-    def _take(
-        self,
-        found: _Best,
-        context: Context,
-        held: tuple[Places, Group],
-        some: Places,
-        surprise: Floats,
-        numbers: Floats,
-        codes: tuple[Codes, ...],
-    ) -> None:
-        """Take what is surprising of rows, as far as nothing explains it."""
-        strengths = surprise + self.bonus(context) - self.bar
-        hot = strengths > found.strengths[some]
-        if hot.any():
-            rest, by = self._rest(context, held, some[hot], numbers[some[hot]], codes)
-            if self.is_relation:  # a group makes it ordinary, or says nothing
-                rest = np.where(rest > self.bar, np.inf, rest)
-            found.take(some[hot], strengths[hot], rest - self.bar, by, context)
+            some = known
+            if context:  # distance counts there; what is rare inside of a group, rank space sees
+                some = known[self.cells.mask(context[0], codes)[known]]
+                below, above = held[1].outer(numbers[some])
+                some = np.concatenate([some[:below], some[above:]])
+                some = some[held[1].tail(numbers[some]) > 0]
+            nats = held[1].surprise(numbers[some])[1] if context else surprise[some]
+            strengths = nats + self.bonus(context) - self.bar
+            hot = strengths > np.maximum(found.strengths[some], 0.0)
+            if hot.any():
+                some = some[hot]
+                rest, by = self._rest(context, held, some, numbers[some], codes)
+                if self.is_relation:  # a group makes it ordinary, or says nothing
+                    rest = np.where(rest > self.bar, np.inf, rest)
+                found.take(some, strengths[hot], rest - self.bar, by, context)
+        return found
 
     def bonus(self, context: Context) -> float:
         """Return what a context adds: its lift, less a price."""
@@ -240,35 +205,22 @@ class NumberJudge:
         there is none.
         """
         rest, by = np.full(len(rows), np.inf), np.full(len(rows), -1, dtype=np.int32)
-        found, conditions = self.in_common(context, held, rows, values, codes)
+        places, group = held
+        taken = {self.family, *(int(self.cells.owners[c]) for c in context)}
+        members = self.order[places]
+        around = _Neighbourhoods.of(group.ordered, values).around(
+            np.array([own[rows] for own in codes]), np.array([own[members] for own in self.codes])
+        )
+        skipped = np.isin(self.cells.families, list(taken))
+        found, conditions = shared(
+            around, self.cells.listing, skipped, least=SHARED, concentration=CONCENTRATED
+        )
         for condition in np.unique(conditions).tolist():
             where = found[conditions == condition]
             left = self._left(context, condition, values[where])
             better = left < rest[where]
             rest[where[better]], by[where[better]] = left[better], condition
         return rest, by
-
-    def in_common(
-        self,
-        context: Context,
-        held: tuple[Places, Group],
-        rows: Places,
-        values: Floats,
-        codes: tuple[Codes, ...],
-    ) -> tuple[Small, Small]:
-        """Return which conditions rows share with those of a group whose values are nearest.
-
-        They share them more than others of the group: places in `rows`, and conditions.
-        """
-        places, group = held
-        near = _Neighbourhoods.of(group.ordered, values)
-        taken = {self.family, *(int(self.cells.owners[c]) for c in context)}
-        members = self.order[places]
-        around = near.around(
-            np.array([own[rows] for own in codes]), np.array([own[members] for own in self.codes])
-        )
-        skipped = np.isin(self.cells.families, list(taken))
-        return shared(around, self.cells.listing, skipped, least=SHARED, concentration=CONCENTRATED)
 
     def explained(self, context: Context, values: Numbers, codes: Sequence[Codes]) -> Mask:
         """Return which numbers, odd in a context, are ordinary given one more condition of the row.
@@ -282,15 +234,12 @@ class NumberJudge:
                 continue
             some = order[self.cells.mask(condition, codes)[order] & ~found[order]]
             some = some[self._surprise_left((condition,), values[some]) == 0]
-            if len(some):
-                found[some] = self._is_explained(condition, context, values[some])
+            own = tuple(sorted((*context, condition)))
+            if self.group(own) is not None or own in self._constants:
+                found[some] = self._surprise_left(own, values[some]) == 0
+            elif len(some):
+                found[some] = self._tightness((condition,)) >= self._tightness(context)
         return found
-
-    def _is_explained(self, condition: int, context: Context, values: Floats) -> Mask | bool:
-        own = tuple(sorted((*context, condition)))
-        if self.group(own) is not None or own in self._constants:
-            return np.asarray(self._surprise_left(own, values) == 0)
-        return bool(self._tightness((condition,)) >= self._tightness(context))
 
     def _surprise_left(self, context: Context, values: Floats) -> Floats:
         """Return the surprise of values in a group; 0 where they are ordinary.
@@ -349,33 +298,19 @@ class CategoryJudge:
 
     def __call__(self, numbers: Numbers, codes: tuple[Codes, ...]) -> Outside:
         """Judge rows by the frequencies of their categories."""
-        found, surprise = _Best.of(len(numbers)), self.surprise(numbers)
-        kinds = np.minimum(numbers, len(self.totals) - 1)
-        masks = _masks(self.cells, codes)
+        surprise = self.surprise(numbers)
+        found, kinds = Outside.of(surprise, self.bar), np.minimum(numbers, len(self.totals) - 1)
         for kind in np.unique(kinds[surprise > self.bar]).tolist():
             rows = np.flatnonzero(kinds == kind)
-            rest, by = self._rest(kind, rows, masks)
+            rest, by = self._rest(kind, rows, codes)
             found.take(rows, surprise[rows] - self.bar, rest - self.bar, by, ())
-        return found.outside(surprise, self.bar)
+        return found
 
     def doubt(self, rows: Places, value: float) -> float:
         """Return inf where a category is ordinary among some rows of the table, else 0."""
         counts = np.bincount(self.numbers[rows], minlength=len(self.totals))
         rarity = _log_rarities(counts)[min(int(value), len(counts) - 1)]
         return math.inf if rarity < ORDINARY else 0.0
-
-    def distance(self, context: Context, values: Numbers) -> Floats:  # noqa: ARG002
-        """Return 0: categories know no distance."""
-        return np.zeros(len(values))
-
-    def explained(
-        self,
-        context: Context,  # noqa: ARG002
-        values: Numbers,
-        codes: Sequence[Codes],  # noqa: ARG002
-    ) -> Mask:
-        """Return that none is: a category is rare by counting, whatever it lies near to."""
-        return np.zeros(len(values), dtype=bool)
 
     def surprise(self, numbers: Numbers) -> Floats:
         """Return ln rarity of categories; 0 of what is missing."""
@@ -384,7 +319,7 @@ class CategoryJudge:
         kinds = np.minimum(numbers, len(self.totals) - 1)
         return np.where(numbers >= 0, _log_rarities(self.totals)[kinds], 0.0)
 
-    def _rest(self, kind: int, rows: Places, masks: Callable[[int], Mask]) -> tuple[Floats, Small]:
+    def _rest(self, kind: int, rows: Places, codes: tuple[Codes, ...]) -> tuple[Floats, Small]:
         """Return what is left of the surprise of a category in a group that its rows share."""
         rest, by = np.full(len(rows), np.inf), np.full(len(rows), -1, dtype=np.int32)
         alike = np.flatnonzero(self.numbers == kind)
@@ -402,51 +337,12 @@ class CategoryJudge:
             counts = np.bincount(inside[inside >= 0], minlength=len(self.totals))
             left = float(_log_rarities(counts)[kind])
             left = 0.0 if left < ORDINARY else left
-            better = masks(condition)[rows] & (left < rest)
+            better = self.cells.mask(condition, codes)[rows] & (left < rest)
             rest[better], by[better] = left, condition
         return rest, by
 
 
-@dataclasses.dataclass(frozen=True, slots=True, eq=False)
-class _Best:
-    """The strongest finding of each row so far."""
-
-    strengths: Floats
-    condition: Small
-    explained: Small
-
-    @classmethod
-    def of(cls, rows: int) -> _Best:
-        none = np.full((2, rows), -1, dtype=np.int32)
-        return cls(np.zeros(rows), none[0], none[1])
-
-    def outside(self, surprise: Floats, bar: float) -> Outside:
-        """Return what was found; of other rows, how far they are from counting."""
-        strengths = np.where(self.strengths > 0, self.strengths, np.minimum(surprise - bar, 0.0))
-        return Outside(strengths, self.condition, self.explained, surprise, bar)
-
-    def take(
-        self, rows: Places, strengths: Floats, rest: Floats, by: Small, context: Context
-    ) -> None:
-        """Take findings, or what is left of them, where they are stronger."""
-        left = np.minimum(strengths, rest)
-        better = left > self.strengths[rows]
-        chosen = rows[better]
-        self.strengths[chosen] = left[better]
-        self.condition[chosen] = context[0] if context else -1
-        self.explained[chosen] = np.where(rest < strengths, by, -1)[better]
-
-
-def _masks(cells: Cells, codes: tuple[Codes, ...]) -> Callable[[int], Mask]:
-    """Return what tells which rows satisfy a condition, each looked at once."""
-    known: dict[int, Mask] = {}
-
-    def mask(condition: int) -> Mask:
-        if condition not in known:
-            known[condition] = cells.mask(condition, codes)
-        return known[condition]
-
-    return mask
+Judge: TypeAlias = NumberJudge | CategoryJudge
 
 
 def _by_value(numbers: Floats) -> Places:
