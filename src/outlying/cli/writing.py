@@ -17,7 +17,7 @@ import outlying
 from outlying import sentences as say
 from outlying.api import Explainer
 from outlying.cli import resume as jsonlines
-from outlying.cli.options import Naming, all_of, grouped
+from outlying.cli.options import Naming, all_of, format_option, grouped, output_option
 from outlying.cli.resume import Partial
 from outlying.cli.terminal import EXPLAIN, ProgressLine, header_lines, look, progress_line
 from outlying.errors import NoMemoryError, OptionError, WorkerError, harmless
@@ -48,14 +48,10 @@ _FOR_FILES = {
 }
 #: Gives a command the options that say what is written, where, and by how many.
 writing_options = all_of(
-    grouped(
-        _GROUP,
-        "--format",
-        "form",
-        type=click.Choice(_FORMATS),
-        help="text; html: a page with pictures; md, csv, xlsx, parquet: the odd cells (xlsx "
-        "of a workbook: itself, with these marked); json, jsonl (a line per row): for programs.  "
-        "[default: text]",
+    format_option(
+        _FORMATS,
+        "text; html: a page with pictures; md, csv, xlsx, parquet: the odd cells (xlsx of a "
+        "workbook: itself, with these marked); json, jsonl (a line per row): for programs.",
     ),
     grouped(
         _GROUP,
@@ -72,9 +68,7 @@ writing_options = all_of(
         is_flag=True,
         help="With --format md: a short list for agents, a line for each odd cell.",
     ),
-    grouped(
-        _GROUP, "-o", "--output", metavar="FILE", help="Write to a file instead of standard output."
-    ),
+    output_option,
     grouped(
         _GROUP,
         "--all",
@@ -124,14 +118,13 @@ class WriteJob:
         """Take the options of writing; check what can be checked before anything is read."""
         usable_workers(given["workers"])
         form, is_json, output = (given.pop(name) for name in ("form", "is_json", "output"))
-        if is_json and form not in (None, "json"):
+        dialect, brief = given.pop("dialect"), given.pop("brief")
+        if is_json and form not in ("text", "json"):
             raise OptionError(f"--json is --format json; leave --format {form} out, or --json")
-        form = "json" if is_json else form or "text"
-        dialect = given.pop("dialect")
+        form = "json" if is_json else form
         if dialect is not None and form != "text":
             raise OptionError(f"--as {dialect} is a format of its own; leave --format {form} out")
         form = dialect or form
-        brief = given.pop("brief")
         if brief and form != "md":
             raise OptionError(f"--brief is for --format md, not {form}")
         if form in _FOR_FILES and output is None and sys.stdout.isatty():
