@@ -230,6 +230,7 @@ class NoTime(PartDerivation):
         return None if is_time else f"is no time of day, in a column of {self.times:,} times"
 
 
+@np.errstate(invalid="ignore")  # infinite numbers of columns that are not compared
 def _clock_minutes(values: Floats) -> Floats:
     """Return the minute of the day of numbers such as 517 and 2359; NaN of what is none."""
     hours = np.floor(values / 100)
