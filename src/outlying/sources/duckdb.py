@@ -111,14 +111,6 @@ def streaming_connection(memory: str = MEMORY) -> Iterator[DuckDBPyConnection]:
             {**_STREAMING, "memory_limit": memory, "temp_directory": str(folder)}
         ) as connected,
     ):
-        # a query is bound several times before it runs
-        connected.execute("SET parquet_metadata_cache = true")
-        # or else a row group is read as a whole, which may be larger than memory
-        connected.execute("SET disable_parquet_prefetching = true")
-        # it makes an error of what TRY_CAST cannot read in a CSV file, where NULL is asked for
-        known = connected.execute("FROM duckdb_optimizers() WHERE name = 'type_pushdown'")
-        if known.fetchall():
-            connected.execute("SET disabled_optimizers = 'type_pushdown'")
         yield connected
 
 
