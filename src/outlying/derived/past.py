@@ -19,6 +19,7 @@ from outlying.derived.calendar import DATES, DAY
 from outlying.derived.relations import (
     QUANTITIES,
     SHORT,
+    Facts,
     Keys,
     Relation,
     nature_of,
@@ -154,8 +155,9 @@ class OwnPast(Relation):
         return self.panel.where(values)
 
     @property
-    def _own(self) -> str:
-        return printable(self.parent, SHORT)
+    def facts(self) -> Facts:
+        """The order of rows."""
+        return {"order": self.panel.words}
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -165,6 +167,7 @@ class Step(OwnPast):
     rule: past.Steps
 
     kind: ClassVar[str] = "step"
+    words: ClassVar[str] = say.STEPS
     runs_along: ClassVar[bool] = True
     title: ClassVar[str] = "{parent} beside its neighbours {order}"
 
@@ -214,10 +217,9 @@ class Step(OwnPast):
         return text.format(where=f" {where}" if where else "")
 
     @property
-    def sentence(self) -> str:
-        """The relation in words."""
-        share = math.floor(100 * self.rule.explained)
-        return say.STEPS.format(column=self._own, order=self.panel.words, share=share)
+    def facts(self) -> Facts:
+        """The order, and how much neighbours explain."""
+        return {"order": self.panel.words, "share": math.floor(100 * self.rule.explained)}
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -227,6 +229,7 @@ class NeverFalls(OwnPast):
     rule: past.Climb
 
     kind: ClassVar[str] = "order in time"
+    words: ClassVar[str] = say.NEVER_MOVES
     runs_along: ClassVar[bool] = True
     title: ClassVar[str] = "{parent} in its order {order}"
 
@@ -255,16 +258,11 @@ class NeverFalls(OwnPast):
         )
 
     @property
-    def sentence(self) -> str:
-        """The relation in words."""
+    def facts(self) -> Facts:
+        """The order, what never happens, and in how many rows."""
         moves = "falls" if self.rule.sign > 0 else "rises"
-        return say.NEVER_MOVES.format(
-            column=self._own,
-            moves=moves,
-            order=self.panel.words,
-            holding=self.rule.holding,
-            known=self.rule.known,
-        )
+        rows = {"holding": self.rule.holding, "known": self.rule.known}
+        return {"order": self.panel.words, "moves": moves} | rows
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -274,6 +272,7 @@ class StandsStill(OwnPast):
     rule: past.Runs
 
     kind: ClassVar[str] = "run"
+    words: ClassVar[str] = say.RUNS
     title: ClassVar[str] = "{parent} unchanged {order}"
 
     def residuals(self, things: Codes, times: Floats, parent: Column) -> Floats:
@@ -290,10 +289,9 @@ class StandsStill(OwnPast):
         return say.STANDS_STILL.format(rows=length, start=start, most=math.floor(limit))
 
     @property
-    def sentence(self) -> str:
-        """The relation in words."""
-        most = math.floor(self.rule.limit)
-        return say.RUNS.format(column=self._own, most=most, order=self.panel.words)
+    def facts(self) -> Facts:
+        """The order, and in how many rows it stays the same."""
+        return {"order": self.panel.words, "most": math.floor(self.rule.limit)}
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -303,6 +301,7 @@ class SinceLast(OwnPast):
     rule: past.Gaps
 
     kind: ClassVar[str] = "gap"
+    words: ClassVar[str] = say.REGULAR
     title: ClassVar[str] = "{parent} since the row before {order}"
 
     def residuals(self, things: Codes, times: Floats, parent: Column) -> Floats:  # noqa: ARG002
@@ -320,11 +319,6 @@ class SinceLast(OwnPast):
         own, usual = (text_of(value_of(form, length)) for length in lengths)
         return say.SINCE_LAST.format(length=own, usual=usual)
 
-    @property
-    def sentence(self) -> str:
-        """The relation in words."""
-        return say.REGULAR.format(order=self.panel.words)
-
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class FirstSeen(OwnPast):
@@ -334,6 +328,7 @@ class FirstSeen(OwnPast):
     rule: past.FirstTimes
 
     kind: ClassVar[str] = "first seen"
+    words: ClassVar[str] = say.HARDLY_NEW
     title: ClassVar[str] = "{parent} seen {order}"
 
     def residuals(self, things: Codes, times: Floats, parent: Column) -> Floats:
@@ -345,11 +340,6 @@ class FirstSeen(OwnPast):
         rows = int(self.rule.rows_of(*self.panel.row(values))[0])
         return (say.FIRST_TIME if self.panel.only_before else say.IN_NO_OTHER).format(rows=rows)
 
-    @property
-    def sentence(self) -> str:
-        """The relation in words."""
-        return say.HARDLY_NEW.format(column=self._own, order=self.panel.words)
-
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class AtThisHour(OwnPast):
@@ -358,6 +348,7 @@ class AtThisHour(OwnPast):
     rule: past.Season
 
     kind: ClassVar[str] = "season"
+    words: ClassVar[str] = say.SEASON
     title: ClassVar[str] = "{parent} at this hour {order}"
 
     @property
@@ -381,11 +372,6 @@ class AtThisHour(OwnPast):
         hours = _hours(times)
         level = self.rule.without(hours, logarithm(own, self._kind.least))
         return self._kind.range(things, level, float(self.rule.profile[hours[0]]))
-
-    @property
-    def sentence(self) -> str:
-        """The relation in words."""
-        return say.SEASON.format(column=self._own, order=self.panel.words)
 
 
 def _hours(times: Floats) -> Codes:

@@ -11,7 +11,7 @@ import dataclasses
 import hashlib
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Any, ClassVar, TypedDict
+from typing import Any, ClassVar, TypeAlias, TypedDict
 
 import numpy as np
 
@@ -43,6 +43,8 @@ QUANTITIES: tuple[Form, ...] = ("number", "integer", "duration")
 #: Numbers farther from 0 are not compared with others: their products and squares would overflow.
 FARTHEST_NUMBER = 1e100
 SHORT = 40  # characters of a name or a value
+Facts: TypeAlias = Mapping[str, str | int]
+
 NO_LIMITS = -math.inf, math.inf
 
 
@@ -212,6 +214,7 @@ class Relation:
     runs_along: ClassVar[bool] = False  # whether contexts that are intervals of it say less
     says_more: ClassVar[bool] = True  # whether it says more than a context of the same columns
     kind: ClassVar[str]
+    words: ClassVar[str]  # a template of its sentence
     #: How the derived column is called: of `parent`, `given`, and for the past, of `order`.
     title: ClassVar[str] = "{parent} given {given}"
 
@@ -262,9 +265,15 @@ class Relation:
         return None
 
     @property
+    def facts(self) -> Facts:
+        """What its sentence tells beside the columns."""
+        return {}
+
+    @property
     def sentence(self) -> str:
         """The relation in words."""
-        raise NotImplementedError
+        given = listed(printable(name, SHORT) for name in self.given)
+        return self.words.format(column=printable(self.parent, SHORT), given=given, **self.facts)
 
     def ends_expected(self, values: Mapping[str, Value]) -> tuple[float, float] | None:  # noqa: ARG002
         """Return the least and the greatest number that is expected; None of what is no number."""
@@ -341,6 +350,7 @@ class Fitted(Prediction):
     fit: relations.Fit
 
     kind: ClassVar[str] = "fit"
+    words: ClassVar[str] = say.DEPENDS
 
     def residuals(self, values: Floats, inputs: Sequence[Values]) -> Floats:
         """Return how far values are from what is expected."""
@@ -361,12 +371,10 @@ class Fitted(Prediction):
         return bool(self.follows)
 
     @property
-    def sentence(self) -> str:
-        """The relation in words: how much is explained."""
-        share = math.floor(100 * self.fit.explained)
-        given = listed(printable(name, SHORT) for name in self.given)
-        text = say.DEPENDS if len(self.given) == 1 else say.DEPEND_ON_SEVERAL
-        return text.format(column=printable(self.parent, SHORT), given=given, share=share)
+    def facts(self) -> Facts:
+        """How much is explained."""
+        explain = say.EXPLAIN_ONE if len(self.given) == 1 else say.EXPLAIN_SEVERAL
+        return {"explain": explain, "share": math.floor(100 * self.fit.explained)}
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -378,6 +386,7 @@ class Computed(Prediction):
     known: int
 
     kind: ClassVar[str] = "formula"
+    words: ClassVar[str] = say.COMPUTED
 
     def residuals(self, values: Floats, inputs: Sequence[Values]) -> Floats:
         """Return how far values are from what they should be."""
@@ -402,14 +411,10 @@ class Computed(Prediction):
         )
 
     @property
-    def sentence(self) -> str:
-        """The relation in words: the formula, and how often it holds."""
-        return say.COMPUTED.format(
-            column=printable(self.parent, SHORT),
-            formula=self.formula.text([printable(name, SHORT) for name in self.given]),
-            holding=self.holding,
-            known=self.known,
-        )
+    def facts(self) -> Facts:
+        """The formula, and how often it holds."""
+        formula = self.formula.text([printable(name, SHORT) for name in self.given])
+        return {"formula": formula, "holding": self.holding, "known": self.known}
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from outlying.derived.relations import (
     QUANTITIES,
     SAMPLE,
     SHORT,
+    Facts,
     Keys,
     Relation,
     listed,
@@ -62,6 +63,7 @@ class Follows(Relation):
 
     is_by_names: ClassVar[bool] = True
     kind: ClassVar[str] = "dependency"
+    words: ClassVar[str] = say.FOLLOWS
     title: ClassVar[str] = "{parent} as {given} says"
 
     def column(self, columns: Mapping[str, Column]) -> Column:
@@ -84,12 +86,9 @@ class Follows(Relation):
         return text.format(conditions=self.source.said(own), rows=rows)
 
     @property
-    def sentence(self) -> str:
-        """The relation in words."""
-        names = printable(self.parent, SHORT), printable(self.source.name, SHORT)
-        return say.FOLLOWS.format(
-            column=names[0], given=names[1], holding=self.rule.holding, known=self.rule.known
-        )
+    def facts(self) -> Facts:
+        """How often it holds."""
+        return {"holding": self.rule.holding, "known": self.rule.known}
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -99,6 +98,7 @@ class Ordered(Relation):
     rule: rules.Order
 
     kind: ClassVar[str] = "order"
+    words: ClassVar[str] = say.ORDERED
     title: ClassVar[str] = "{parent} beside {given}"
 
     def column(self, columns: Mapping[str, Column]) -> Column:
@@ -120,16 +120,9 @@ class Ordered(Relation):
         )
 
     @property
-    def sentence(self) -> str:
-        """The relation in words."""
-        names = printable(self.parent, SHORT), printable(self.given[0], SHORT)
-        return say.ORDERED.format(
-            column=names[0],
-            side=self._word,
-            other=names[1],
-            holding=self.rule.holding,
-            known=self.rule.known,
-        )
+    def facts(self) -> Facts:
+        """Which order, and how often it holds."""
+        return {"side": self._word, "holding": self.rule.holding, "known": self.rule.known}
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -140,6 +133,7 @@ class OneOf(Relation):
     known: int
 
     kind: ClassVar[str] = "one of"
+    words: ClassVar[str] = say.EXACTLY_ONE
     title: ClassVar[str] = "one of {parent}, {given}"
 
     def column(self, columns: Mapping[str, Column]) -> Column:
@@ -159,11 +153,10 @@ class OneOf(Relation):
         return [printable(name, SHORT) for name in self.used]
 
     @property
-    def sentence(self) -> str:
-        """The relation in words."""
-        one = "true" if self.form == "boolean" else "1"
-        columns, rows = listed(self._names), {"holding": self.holding, "known": self.known}
-        return say.EXACTLY_ONE.format(columns=columns, one=one, **rows)
+    def facts(self) -> Facts:
+        """The columns, and how often exactly one is 1."""
+        one, columns = "true" if self.form == "boolean" else "1", listed(self._names)
+        return {"columns": columns, "one": one, "holding": self.holding, "known": self.known}
 
 
 def flags_of(column: Column) -> Floats:
@@ -204,6 +197,7 @@ class Later(Relation):
 
     runs_along: ClassVar[bool] = True
     kind: ClassVar[str] = "duration"
+    words: ClassVar[str] = say.COMES_AFTER
     title: ClassVar[str] = "{parent} after {given}"
 
     def column(self, columns: Mapping[str, Column]) -> Column:
@@ -230,12 +224,9 @@ class Later(Relation):
         return number_of(self.earlier_form, values[self.given[0]])
 
     @property
-    def sentence(self) -> str:
-        """The relation in words."""
-        names = printable(self.parent, SHORT), printable(self.given[0], SHORT)
-        return say.COMES_AFTER.format(
-            column=names[0], length=_range_of(*self.rule.ends), other=names[1]
-        )
+    def facts(self) -> Facts:
+        """How long after it."""
+        return {"length": _range_of(*self.rule.ends)}
 
 
 def _range_of(low: float, high: float, beside: float = math.nan) -> str:
@@ -261,6 +252,7 @@ class OfOwnKind(Relation):
 
     is_by_names: ClassVar[bool] = True
     kind: ClassVar[str] = "own kind"
+    words: ClassVar[str] = say.OWN_LEVEL
     title: ClassVar[str] = "{parent} for its {given}"
     is_mutual: ClassVar[bool] = False
 
@@ -296,11 +288,9 @@ class OfOwnKind(Relation):
         return text.format(thing=thing, rows=rows, needed=rules.LEAST_OWN)
 
     @property
-    def sentence(self) -> str:
-        """The relation in words."""
-        names = printable(self.parent, SHORT), printable(self.things.name, SHORT)
-        share = math.floor(100 * self.rule.explained)
-        return say.OWN_LEVEL.format(column=names[0], thing=names[1], share=share)
+    def facts(self) -> Facts:
+        """How much is explained."""
+        return {"share": math.floor(100 * self.rule.explained)}
 
 
 def find_rules(columns: Sequence[Column], drawn: Rows, options: Options) -> Iterator[Relation]:
