@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from outlying.stream.judging import Ranked
 
 Progress: TypeAlias = Callable[[int, int], None]
+#: A row before it is explained: its position, its name, its strength.
+Place: TypeAlias = tuple[int | None, Key, float]
 
 #: So many rows that are odd all over are shown.
 MOST_COMBINATIONS = 5
@@ -142,7 +144,7 @@ def by_strength(
         combination_scores=np.asarray(frozen(ranking.combinations)),
         how=how,
     )
-    places = [_Place(row, explainer.name_of(row), float(ranking.strengths[row])) for row in rows]
+    places = [(row, explainer.name_of(row), float(ranking.strengths[row])) for row in rows]
     found = explainer.explained(Targets.of_rows(rows), workers)
     flagged = _flagged(detection, places, found, standing, watcher)
     combinations = tuple(_combinations(explainer, ranking, flagged))
@@ -174,36 +176,28 @@ def _number(top: int | None, counts: Counts, with_unusual: bool) -> int:
     return min(counts.exceptional + with_unusual * counts.unusual, MOST_FLAGGED)
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class _Place:
-    """A row before it is explained."""
-
-    row: int | None
-    key: Key
-    strength: float
-
-
 def _flagged(
     detection: Detection,
-    places: Sequence[_Place],
+    places: Sequence[Place],
     found: Iterable[Findings],
     standing: Standing,
     watcher: Watcher | None,
 ) -> tuple[Flagged, ...]:
     if watcher is not None:
-        watcher.begin(detection, [(place.row, place.key) for place in places])
+        watcher.begin(detection, [(row, key) for row, key, _ in places])
     flagged = []
     for rank, (place, findings) in enumerate(zip(places, found, strict=True), start=1):
+        row, key, strength = place
         item = Flagged(
-            row=place.row,
+            row=row,
             rank=rank,
-            score=place.strength,
-            word=word_of(place.strength, standing),
+            score=strength,
+            word=word_of(strength, standing),
             reason=Reason.of(findings),
             votes=None,
             remoteness=None,
             values=findings.values,
-            key=place.key,
+            key=key,
             findings=findings,
         )
         flagged.append(item)
@@ -236,17 +230,15 @@ def _combinations(
 def _columns_that_add_most(
     population: MemoryPopulation, rows: Sequence[int]
 ) -> list[tuple[str, ...]]:
+    """Return of each row the columns whose surprise adds most to its combination score."""
     if not rows:
         return []
     prepared, threads = population.prepared, usable_workers(None)
-    evidence = prepared.evidence_of(np.array(rows), threads)
-    added: dict[str, Floats] = {}
-    for number, item in enumerate(prepared.model().properties):
-        own = evidence.surprise[:, number]
-        family = item.attribute.column.family
-        added[family] = added.get(family, np.zeros(len(rows))) + own
-    names = sorted(added)
-    order = np.argsort(-np.array([added[name] for name in names]), axis=0, kind="stable")
+    surprise = prepared.evidence_of(np.array(rows), threads).surprise
+    families = [item.attribute.column.family for item in prepared.model().properties]
+    names = sorted(set(families))
+    added = [surprise[:, [own == name for own in families]].sum(axis=1) for name in names]
+    order = np.argsort(-np.array(added), axis=0, kind="stable")
     return [tuple(names[place] for place in own) for own in order[:MOST_COLUMNS].T]
 
 
@@ -275,7 +267,7 @@ def _of_stream(
         counts=counts,
         how=how,
     )
-    places = [_Place(None, first.keys[at], float(first.strengths[at])) for at in range(some)]
+    places = [(None, first.keys[at], float(first.strengths[at])) for at in range(some)]
     found = explainer.explained(
         dataclasses.replace(targets, items=targets.items[:some]), workers, progress
     )

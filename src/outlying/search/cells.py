@@ -23,7 +23,7 @@ from outlying.method.density import Counts
 from outlying.method.distribution import Distribution
 from outlying.method.intervals import MOST_SCALES, WINDOW_SHARE, Segments, segments
 from outlying.method.profiles import CategoricalProfile, NumericProfile, unit_of
-from outlying.table.columns import Column, Floats, Mask, NumericColumn, Rows, frozen
+from outlying.table.columns import Column, Derivation, Floats, Mask, NumericColumn, Rows, frozen
 from outlying.table.table import Part
 from outlying.table.values import Value
 
@@ -78,7 +78,12 @@ class BaseAttribute:
     @property
     def missingness(self) -> CategoricalAttribute:
         """The question whether this attribute is missing."""
-        return self._once("missingness", lambda: gaps_of(self.column, self._rows))
+        return self._once("missingness", self._missingness)
+
+    def _missingness(self) -> CategoricalAttribute:
+        codes = self.column.missing().astype(np.int32)  # 0 for known, 1 for missing
+        names = "known", "missing"
+        return CategoricalAttribute(self.column, codes, names, self._rows, kind="gaps")
 
 
 class CategoricalAttribute(BaseAttribute):
@@ -105,10 +110,8 @@ class CategoricalAttribute(BaseAttribute):
         """The same column with all its rows."""
         if self._rows is None:
             return self
-        return self._once("whole", self._with_all_rows)
-
-    def _with_all_rows(self) -> CategoricalAttribute:
-        return CategoricalAttribute(self.column, self.codes, self.categories, kind=self.kind)
+        given = self.column, self.codes, self.categories
+        return self._once("whole", lambda: CategoricalAttribute(*given, kind=self.kind))
 
     @property
     def is_constant(self) -> bool:
@@ -117,14 +120,9 @@ class CategoricalAttribute(BaseAttribute):
 
     def number_of(self, other: Column, row: int) -> npt.NDArray[np.int32]:
         """Return the code of a row of another table; one more than all of a category not known."""
-        value = other.value(row)
-        if value is None:
-            code = -1
-        elif value in self.categories:
-            code = self.categories.index(value)
-        else:
-            code = len(self.categories)
-        return np.array([code], dtype=np.int32)
+        value, known = other.value(row), len(self.categories)
+        code = self.categories.index(value) if value in self.categories else known
+        return np.array([-1 if value is None else code], dtype=np.int32)
 
     def place(self, row: int) -> Value:
         """Return the category of a row."""
@@ -138,12 +136,6 @@ class CategoricalAttribute(BaseAttribute):
     def profile(self, mask: Mask) -> CategoricalProfile:
         """Describe the categories in a context."""
         return CategoricalProfile(self.counts(mask), self.categories)
-
-
-def gaps_of(column: Column, rows: Rows | None = None) -> CategoricalAttribute:
-    """Ask of a column whether it is missing: 0 for known, 1 for missing."""
-    codes = column.missing().astype(np.int32)
-    return CategoricalAttribute(column, codes, ("known", "missing"), rows, kind="gaps")
 
 
 class NumericAttribute(BaseAttribute):
@@ -198,24 +190,16 @@ class NumericAttribute(BaseAttribute):
     @property
     def is_constant(self) -> bool:
         """Whether all known values are equal."""
-        return self._once("constant", self._is_constant)
-
-    def _is_constant(self) -> bool:
         return len(self.sorted) == 0 or bool(self.sorted[0] == self.sorted[-1])
 
     @property
     def order(self) -> Rows:
         """The rows that have a value, by value."""
-        return self._once("order", self.by_value)
+        return self._once("order", self._order)
 
-    def by_value(self) -> Rows:
-        """Put the rows that have a value in the order of these, anew."""
+    def _order(self) -> Rows:
         known = np.flatnonzero(~self.column.missing())
         return np.asarray(known[np.argsort(self.column.values[known])])
-
-    def segments(self) -> Segments:
-        """Return the natural segments, the same for all objects."""
-        return self._once("segments", lambda: segments(self.sorted))
 
     def _rescaled(self, values: Floats) -> Floats:
         """Divide values by the power of two of this attribute, exactly."""
@@ -248,10 +232,8 @@ class NumericAttribute(BaseAttribute):
     def profile(self, mask: Mask) -> NumericProfile | None:
         """Describe the values in a context; None where all are equal."""
         values = self.sorted[mask[self.order]]
-        return None if len(values) == 0 or values[0] == values[-1] else self.profile_of(values)
-
-    def profile_of(self, values: Floats) -> NumericProfile:
-        """Describe ascending values."""
+        if len(values) == 0 or values[0] == values[-1]:
+            return None
         return NumericProfile(Distribution.of(values), self.column.form, self.exponent)
 
 
@@ -376,7 +358,7 @@ class Cells:
         return cls(
             tuple(coders),
             np.array(families, dtype=np.int32),
-            np.array([_part_of_calendar(item) for item in attributes], dtype=np.int32),
+            np.array([_part_of_calendar(item.column.origin) for item in attributes], np.int32),
             frozenset(_followed(attributes, names)),
             tuple(spans),
             np.array(sizes, dtype=np.int32),
@@ -412,14 +394,14 @@ class Cells:
     @functools.cached_property
     def listed(self) -> list[tuple[Small, Small]]:
         """By attribute: where the conditions of each code begin, and these."""
-        return [self._listed(place) for place in range(len(self.coders))]
-
-    def _listed(self, attribute: int) -> tuple[Small, Small]:
-        own = [(k, s) for k, s in enumerate(self.spans) if s.attribute == attribute]
-        pairs = sorted((code, k) for k, s in own for code in range(s.low, s.high + 1))
-        codes = np.array([code for code, _ in pairs], dtype=np.int64)
-        first = np.searchsorted(codes, np.arange(self.coders[attribute].count + 1))
-        return first.astype(np.int32), np.array([k for _, k in pairs], dtype=np.int32)
+        found = []
+        for attribute, coder in enumerate(self.coders):
+            own = [(k, s) for k, s in enumerate(self.spans) if s.attribute == attribute]
+            pairs = sorted((code, k) for k, s in own for code in range(s.low, s.high + 1))
+            codes = np.array([code for code, _ in pairs], dtype=np.int64)
+            first = np.searchsorted(codes, np.arange(coder.count + 1)).astype(np.int32)
+            found.append((first, np.array([k for _, k in pairs], dtype=np.int32)))
+        return found
 
     @functools.cached_property
     def listing(self) -> Listing:
@@ -497,7 +479,7 @@ def _of_numbers(attribute: NumericAttribute, step: int) -> tuple[NumberCoder, Ra
         borders = (distinct[:-1] + distinct[1:]) / 2
         ranges = {(place, place) for place in range(len(distinct))}
     else:
-        found = attribute.segments()
+        found = segments(known)
         borders, ranges = _windows(known, step) if len(found) == 1 else _intervals(found)
     return NumberCoder(borders), {(low + OTHER, high + OTHER) for low, high in ranges}
 
@@ -538,6 +520,5 @@ def _followed(
                 yield families[name], families[origin.parent]
 
 
-def _part_of_calendar(attribute: Attribute) -> int:
-    origin = attribute.column.origin
+def _part_of_calendar(origin: Derivation | None) -> int:
     return list(Part).index(origin.part) if isinstance(origin, CalendarDerivation) else -1
