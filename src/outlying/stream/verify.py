@@ -10,7 +10,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, TypeAlias, cast
 
 import numpy as np
@@ -65,17 +65,13 @@ _NO_ENDS = math.inf, -math.inf
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Predicate:
-    """A test of one column.
-
-    Intervals are closed, in the unit of the column; a missing value is in none. `label` is for
-    "equals".
-    """
+    """A test of one column; intervals are closed, in its own unit, and no missing value is in one."""
 
     column: str
     kind: Literal["interval", "equals", "missing"]
     low: float = -math.inf
     high: float = math.inf
-    label: str | bool | None = None
+    label: str | bool | None = None  # of "equals"
 
     def test(self, column: Column) -> Mask:
         """Return which rows satisfy it."""
@@ -294,8 +290,12 @@ class VerifyPass:
         asked = {own.column for own in conditions} | {query.column for query in queries}
         numeric = [query.column for query in queries if query.kind == "numbers"]
         bins = affordable_bins(len(numeric))
+        fields = {field.name: field for field in profile.fields}
+        columns = {own.column.key: own.column for each in questions for own in each.attributes}
+        origins = sorted(key for key, own in columns.items() if own.origin is not None)
+        derived = (ColumnReader.of(columns[key], fields) for key in origins)
         plans = {}
-        for reader in _readable(profile, questions):
+        for reader in (*map(ColumnReader, profile.fields), *derived):
             if reader.key in numeric:
                 known = (each.numeric_places for each in questions)
                 places = {own[reader.key] for own in known if reader.key in own}
@@ -388,16 +388,6 @@ def _encoded(histograms: Histograms, key: _Key, cells: Mapping[str, Column]) -> 
 
 def _wider(one: tuple[float, float], other: tuple[float, float]) -> tuple[float, float]:
     return min(one[0], other[0]), max(one[1], other[1])
-
-
-def _readable(profile: Profile, questions: Iterable[Question]) -> Iterator[ColumnReader]:
-    """Return how the columns of the table are read, and all that questions derive from them."""
-    fields = {field.name: field for field in profile.fields}
-    yield from map(ColumnReader, profile.fields)
-    asked = (own.column for question in questions for own in question.attributes)
-    derived = {column.key: column for column in asked if column.origin is not None}
-    for key in sorted(derived):
-        yield ColumnReader.of(derived[key], fields)
 
 
 def _plan_of_numbers(
