@@ -65,7 +65,7 @@ _NO_ENDS = math.inf, -math.inf
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Predicate:
-    """A test of one column; intervals are closed, in its own unit, and no missing value is in one."""
+    """A test of one column; intervals are closed, in its unit, and hold no missing value."""
 
     column: str
     kind: Literal["interval", "equals", "missing"]
