@@ -373,8 +373,6 @@ def _counted(pair: Pair, there: str) -> str:
         count, such = pair.near, _again(pair)
     else:
         return ""
-    if pair.known < pair.group_size:
-        there += say.WITH_A_VALUE
     if count <= 1:
         return say.NONE_OF_THE_OTHERS.format(others=pair.known - 1, there=there, such=such)
     text = say.ONLY_SOME if count <= _FEW * pair.known else say.SOME
