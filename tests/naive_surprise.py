@@ -104,18 +104,28 @@ class Group:
 
     @cached_property
     def _tails(self) -> tuple[_Tail, _Tail]:
-        core = self._core
-        shares = (0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95)
-        q05, q10, q25, q50, q75, q90, q95 = (quantile(core, share) for share in shares)
-        floor = max(self.step, (q95 - q05) / 10)
+        q25, q50, q75 = (quantile(self._core, share) for share in (0.25, 0.5, 0.75))
         off = self.off(q50) if q50 in (q25, q75) else 0.0
+        return self._tail(1, off, q50 == q75), self._tail(-1, off, q50 == q25)
+
+    def _tail(self, side: int, off: float, is_exact: bool) -> _Tail:
+        """Return what lies above, or of the mirrored values what lies below."""
+        core = self._core if is_exact or not self.step else self._spread
+        core = sorted(side * x for x in core)
         share = _last_share(len(self.values))
-        least, most = quantile(core, share), quantile(core, 1 - share)
-        upper, lower = (max(c - self.step / 2, 0.0) for c in (q95 - q90, q10 - q05))
-        last, first = (max(c - self.step / 2, 0.0) for c in (most - q95, q05 - least))
-        above = _Tail(q75 - q50, q90 - q75, upper, last, q90, floor, off, len(self.values))
-        below = _Tail(q50 - q25, q25 - q10, lower, first, q10, floor, off, len(self.values))
-        return above, below
+        shares = (0.05, 0.5, 0.75, 0.9, 0.95, 1 - share)
+        q05, q50, q75, q90, q95, last = (quantile(core, each) for each in shares)
+        spacings = (q75 - q50, q90 - q75, q95 - q90, last - q95)
+        return _Tail(*spacings, q90, (q95 - q05) / 10, off, len(self.values))
+
+    @cached_property
+    def _spread(self) -> Sequence[float]:
+        """The values whose copies are spread evenly over a step."""
+        found = []
+        for value in sorted(set(self._core)):
+            copies = self._core.count(value)
+            found += [value + self.step * ((i + 0.5) / copies - 0.5) for i in range(copies)]
+        return found
 
     def tail(self, x: float) -> float:
         """Return the tail M of a value, faded."""
@@ -128,7 +138,7 @@ class Group:
     def _sides(self, x: float) -> tuple[float, float]:
         """Return how far a value lies above and below, however many rows share it."""
         above, below = self._tails
-        upper, lower = above.nats(x - above.begin), below.nats(below.begin - x)
+        upper, lower = above.nats(x - above.begin), below.nats(-x - below.begin)
         larger, smaller = self._beside
         if larger:
             upper = larger._sides(x)[0]
@@ -158,10 +168,13 @@ class Group:
         """Return what a value beyond the outer tenths lacks of so much surprise by its tail."""
         above, below = self._tails
         larger, smaller = self._beside
-        has_tail = (x > above.begin and above.a > 0) or (x < below.begin and below.a > 0)
-        has_tail |= larger is not None and x > larger._tails[0].begin
-        has_tail |= smaller is not None and x < smaller._tails[1].begin
+        has_tail = (x > self._tenth(0.9) and above.a > 0) or (x < self._tenth(0.1) and below.a > 0)
+        has_tail |= larger is not None and x > larger._tenth(0.9)
+        has_tail |= smaller is not None and x < smaller._tenth(0.1)
         return max(nats - self.beyond(x), 0.0) if has_tail else 0.0
+
+    def _tenth(self, share: float) -> float:
+        return quantile(self._core, share)
 
     def beyond(self, x: float) -> float:
         """Return the tail of a value, however many rows share it."""

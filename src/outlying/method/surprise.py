@@ -69,6 +69,14 @@ def core(ordered: Floats) -> Floats:
     return ordered[start:end]
 
 
+def _spread(ordered: Floats, step: float) -> Floats:
+    """Return ascending values with copies of one spread evenly around it, over a step."""
+    starts = np.flatnonzero(np.diff(ordered, prepend=-np.inf))
+    copies = np.diff(np.append(starts, len(ordered)))
+    place = np.arange(len(ordered)) - np.repeat(starts, copies)
+    return np.sort(ordered + step * ((place + 0.5) / np.repeat(copies, copies) - 0.5))
+
+
 def robust_width(ordered: Floats) -> float:
     """Return the Parzen bandwidth by a spread without the outer twentieths; 0 of equal values."""
     low, high = quantiles(ordered, OUTER_TWENTIETHS)
@@ -230,9 +238,9 @@ class Group:
     @functools.cached_property
     def _beside(self) -> tuple[Group | None, Group | None]:
         """What lies below and above a spike, where enough does; of a relation, nothing does."""
-        _, _, q25, q50, q75, _, _ = self._quantiles
-        if self.facts.usual is not None or q50 not in (q25, q75):
+        if self.facts.usual is not None or not self._has_spike:
             return None, None
+        q50 = self._quantiles[3]
         low, high = np.searchsorted(self.ordered, q50), np.searchsorted(self.ordered, q50, "right")
         return self._part(self.ordered[:low], q50), self._part(self.ordered[high:], q50)
 
@@ -246,26 +254,37 @@ class Group:
         return Group(ordered, self.facts) if varied >= VARIED else None
 
     def _tails(self, values: Floats) -> tuple[Floats, Floats]:
-        q05, q10, q25, q50, q75, q90, q95 = self._quantiles
-        least, most = self._last
-        floor = max(self.facts.step, (q95 - q05) / 10)
-        spike = self.facts.off(q50) / TO_QUARTILE if q50 in (q25, q75) else 0.0
-        known, half = len(self.ordered), self.facts.step / 2  # rounding alone may part quantiles
-        outer = max(q95 - q90 - half, 0.0), max(q10 - q05 - half, 0.0)
-        above_q90 = q75 - q50, q90 - q75, outer[0], max(most - q95 - half, 0.0)
-        below_q10 = q50 - q25, q25 - q10, outer[1], max(q05 - least - half, 0.0)
-        upper = _beyond(values - q90, above_q90, floor, spike, known)
-        return upper, _beyond(q10 - values, below_q10, floor, spike, known)
+        exact, spread = self._nine
+        upper = self._upper(values, spread if exact[4] < exact[5] else exact)
+        own = spread if exact[3] < exact[4] else exact
+        return upper, self._upper(-values, [-quantile for quantile in reversed(own)])
+
+    def _upper(self, values: Floats, quantiles: list[float]) -> Floats:
+        _, q05, _, _, q50, q75, q90, q95, last = quantiles
+        spike = self.facts.off(self._quantiles[3]) / TO_QUARTILE if self._has_spike else 0.0
+        spacings = q75 - q50, q90 - q75, q95 - q90, last - q95
+        return _beyond(values - q90, spacings, (q95 - q05) / 10, spike, len(self.ordered))
+
+    @property
+    def _has_spike(self) -> bool:
+        _, _, q25, q50, q75, _, _ = self._quantiles
+        return q50 in (q25, q75)
 
     @functools.cached_property
-    def _last(self) -> list[float]:
-        """The quantiles furthest out that enough rows tell; of residuals, the twentieths.
+    def _nine(self) -> tuple[list[float], list[float]]:
+        """The quantiles that tails follow, with the outermost ones that enough rows tell.
 
-        What lies far out among residuals are rows that break the relation, not its tail.
+        The second ones are those of values whose copies are spread over a step of the column:
+        rounding moves quantiles. What lies far out among residuals are rows that break the
+        relation, not its tail: of them, the twentieths are the outermost.
         """
         is_residual = self.facts.usual is not None
         share = OUTER_TWENTIETHS[0] if is_residual else last_share(len(self.ordered))
-        return quantiles(core(self.ordered), (share, 1 - share))
+        shares = share, *_QUANTILES, 1 - share
+        inner = core(self.ordered)
+        exact = quantiles(inner, shares)
+        step = self.facts.step
+        return exact, quantiles(_spread(inner, step), shares) if step else exact
 
     @functools.cached_property
     def _starts(self) -> Counts:
