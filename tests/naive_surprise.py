@@ -115,7 +115,8 @@ class Group:
         share = _last_share(len(self.values))
         shares = (0.05, 0.5, 0.75, 0.9, 0.95, 1 - share)
         q05, q50, q75, q90, q95, last = (quantile(core, each) for each in shares)
-        spacings = (q75 - q50, q90 - q75, q95 - q90, last - q95)
+        rim, before = (quantile(core, max(1 - rows / len(core), 0)) for rows in (5, 25))
+        spacings = (q75 - q50, q90 - q75, q95 - q90, last - q95, rim - q90, rim - before)
         return _Tail(*spacings, q90, (q95 - q05) / 10, off, len(self.values))
 
     @cached_property
@@ -197,6 +198,8 @@ class _Tail:
     b: float
     c: float
     e: float
+    rim: float
+    edge: float
     begin: float
     floor: float
     off: float
@@ -229,7 +232,10 @@ class _Tail:
         twentieth = math.log(math.log(10) / ln2) / math.log((a + b + c) / a)
         power = clip(max(tenth, twentieth), 1, 2)
         power = 1 + self.rows / (self.rows + 50) * (power - 1)
-        return ln2 * (1 + math.pow((d + a + b) / a, power))
+        light = ln2 * (1 + math.pow((d + a + b) / a, power))
+        if self.rows < 100 or self.edge <= 0 or d <= self.rim:
+            return light
+        return max(light, math.log(self.rows / 5) + (d - self.rim) / (self.edge / math.log(5)))
 
 
 def _last_share(rows: int) -> float:

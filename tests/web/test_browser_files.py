@@ -264,6 +264,6 @@ def test_seconds_pass_while_a_file_is_read(visitor: Visitor, tmp_path: Path) -> 
         seen.update(item.text.lower() for item in visitor.all("[data-progress]"))
         return not visitor.all(".job")
 
-    visitor.browser.until(done, 60)
+    visitor.browser.until(done, 240)
     visitor.says("of 2,000,000 rows")
     assert [words for words in seen if words.startswith("reading ") and " mb" in words], seen

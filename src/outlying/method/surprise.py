@@ -36,6 +36,8 @@ FARTHEST = 1e100
 DISTANCE = 1.5
 #: Further out, what a tail is like is told by the last hundredth, or by so many rows.
 LAST_SHARE, LAST_ROWS = 0.01, 20
+#: A light tail ends where so few rows lie further out, and how sharply, so many rows tell.
+RIM_ROWS, LEAST_RIM = (5, 25), 100
 #: A light tail is no lighter than with this power of the distance, that of a Gaussian far out.
 LIGHTEST = 2.0
 #: Nats of a value off a spike that hardly any row of the table is off.
@@ -254,16 +256,8 @@ class Group:
         return Group(ordered, self.facts) if varied >= VARIED else None
 
     def _tails(self, values: Floats) -> tuple[Floats, Floats]:
-        exact, spread = self._nine
-        upper = self._upper(values, spread if exact[4] < exact[5] else exact)
-        own = spread if exact[3] < exact[4] else exact
-        return upper, self._upper(-values, [-quantile for quantile in reversed(own)])
-
-    def _upper(self, values: Floats, quantiles: list[float]) -> Floats:
-        _, q05, _, _, q50, q75, q90, q95, last = quantiles
-        spike = self.facts.off(self._quantiles[3]) / TO_QUARTILE if self._has_spike else 0.0
-        spacings = q75 - q50, q90 - q75, q95 - q90, last - q95
-        return _beyond(values - q90, spacings, (q95 - q05) / 10, spike, len(self.ordered))
+        upper, lower = self._shapes
+        return upper.beyond(values), lower.beyond(-values)
 
     @property
     def _has_spike(self) -> bool:
@@ -271,20 +265,20 @@ class Group:
         return q50 in (q25, q75)
 
     @functools.cached_property
-    def _nine(self) -> tuple[list[float], list[float]]:
-        """The quantiles that tails follow, with the outermost ones that enough rows tell.
+    def _shapes(self) -> tuple[Tail, Tail]:
+        """The tail above, and that of the mirrored values, which is the one below."""
+        _, _, q25, q50, q75, _, _ = self._quantiles
+        exact, step = core(self.ordered), self.facts.step
+        spread = _spread(exact, step) if step else exact
+        upper = self._shape(spread if q50 < q75 else exact)
+        return upper, self._shape(-(spread if q25 < q50 else exact)[::-1])
 
-        The second ones are those of values whose copies are spread over a step of the column:
-        rounding moves quantiles. What lies far out among residuals are rows that break the
-        relation, not its tail: of them, the twentieths are the outermost.
-        """
-        is_residual = self.facts.usual is not None
-        share = OUTER_TWENTIETHS[0] if is_residual else last_share(len(self.ordered))
-        shares = share, *_QUANTILES, 1 - share
-        inner = core(self.ordered)
-        exact = quantiles(inner, shares)
-        step = self.facts.step
-        return exact, quantiles(_spread(inner, step), shares) if step else exact
+    def _shape(self, ordered: Floats) -> Tail:
+        # What lies far out among residuals are rows that break the relation, not its tail.
+        is_residual, known = self.facts.usual is not None, len(self.ordered)
+        off = self.facts.off(self._quantiles[3]) if self._has_spike else 0.0
+        share = OUTER_TWENTIETHS[1] if is_residual else 1 - last_share(known)
+        return Tail.of(ordered, share, off / TO_QUARTILE, known)
 
     @functools.cached_property
     def _starts(self) -> Counts:
@@ -343,45 +337,79 @@ def last_share(known: int) -> float:
     return min(max(LAST_SHARE, LAST_ROWS / known), OUTER_TWENTIETHS[0])
 
 
-def _beyond(
-    distance: Floats,
-    spacings: tuple[float, float, float, float],
-    floor: float,
-    spike: float,
-    known: int,
-) -> Floats:
-    """Return the surprise of values beyond an outer tenth of a group; 0 inside.
+@dataclasses.dataclass(frozen=True, slots=True)
+class Tail:
+    """What lies above the upper tenth of a group, by places further in and further out."""
 
-    `spacings` are the distances from the median to the quartile, to the tenth, to the twentieth,
-    and on to the last quantile.
-    """
-    inner, outer, last, end = spacings
-    is_out, distance = distance > 0, np.maximum(distance, 0.0)
-    if inner == 0 and outer + spike > 0:
-        scale = max(outer / TO_TENTH, spike)
-    else:
-        scale = max(outer / TO_TENTH, inner / TO_QUARTILE, floor)
-    if scale <= 0 or (inner == 0 and outer == 0 and spike == 0):
-        return np.where(is_out, OFF_A_SPIKE, 0.0)
-    distance = np.minimum(distance, FARTHEST * scale)
-    nats = TENTH + distance / scale
-    if inner > floor and outer > 0:
-        shares = 0.25, 0.1, 0.05, last_share(known)
+    begin: float  # the tenth
+    inner: float  # from the median to the quartile
+    outer: float  # on to the tenth
+    last: float  # on to the twentieth
+    end: float  # on to the last quantile
+    rim: float  # from the tenth to where hardly any row lies further out
+    edge: float  # and how far a few more rows lie from there
+    floor: float
+    spike: float  # the scale beside a spike
+    known: int
+
+    @classmethod
+    def of(cls, ordered: Floats, share: float, spike: float, known: int) -> Tail:
+        """Measure ascending values, the outermost quantile of which leaves such a share below."""
+        few, more = (1 - rows / len(ordered) for rows in RIM_ROWS)
+        shares = 0.05, 0.5, 0.75, 0.9, 0.95, share, max(few, 0.0), max(more, 0.0)
+        q05, q50, q75, q90, q95, last, rim, before = quantiles(ordered, shares)
+        spacings = q75 - q50, q90 - q75, q95 - q90, last - q95, rim - q90, rim - before
+        return cls(q90, *spacings, (q95 - q05) / 10, spike, known)
+
+    def beyond(self, values: Floats) -> Floats:
+        """Return the surprise of values; 0 inside."""
+        distance = np.maximum(values - self.begin, 0.0)
+        scale = max(self.outer / TO_TENTH, self.inner / TO_QUARTILE, self.floor)
+        if self.inner == 0 and self.outer + self.spike > 0:
+            scale = max(self.outer / TO_TENTH, self.spike)
+        if scale <= 0 or (self.inner == 0 and self.outer == 0 and self.spike == 0):
+            return np.where(distance > 0, OFF_A_SPIKE, 0.0)
+        distance = np.minimum(distance, FARTHEST * scale)
+        nats = TENTH + distance / scale
+        if self.inner > self.floor and self.outer > 0:
+            shape = self._heaviness
+            if shape > 0:
+                shape = min(max(shape, 0.01), 1.5)
+                nats = TENTH + np.log1p(shape * distance / scale) / shape
+            else:
+                nats = np.maximum(self._light(distance), self._off_the_rim(distance))
+        return np.where(distance > 0, nats, 0.0)
+
+    @property
+    def _heaviness(self) -> float:
+        """The shape of a tail that is heavier than an exponential one, and not by chance."""
+        shares = 0.25, 0.1, 0.05, last_share(self.known)
         shape = max(
-            _shape(outer / inner, TO_TENTH / TO_QUARTILE),
-            _shape(last / outer, _at_most(*shares[:3], known)),
-            _shape(end / last, _at_most(*shares[1:], known)) if last > 0 and end > 0 else 0.0,
+            _shape(self.outer / self.inner, TO_TENTH / TO_QUARTILE),
+            _shape(self.last / self.outer, _at_most(*shares[:3], self.known)),
         )
-        if shape > 0:
-            shape = min(max(shape, 0.01), 1.5)
-            nats = TENTH + np.log1p(shape * distance / scale) / shape
-        else:
-            by_tenth = TO_TENTH_POWER / math.log1p(outer / inner)
-            by_last = TO_LAST_POWER / math.log1p((outer + last) / inner)
-            power = min(max(by_tenth, by_last, 1.0), LIGHTEST)
-            power = 1 + known / (known + 50) * (power - 1)
-            nats = TO_QUARTILE * (1 + ((distance + inner + outer) / inner) ** power)
-    return np.where(is_out, nats, 0.0)
+        if self.last > 0 and self.end > 0:
+            shape = max(shape, _shape(self.end / self.last, _at_most(*shares[1:], self.known)))
+        return shape
+
+    def _light(self, distance: Floats) -> Floats:
+        by_tenth = TO_TENTH_POWER / math.log1p(self.outer / self.inner)
+        by_last = TO_LAST_POWER / math.log1p((self.outer + self.last) / self.inner)
+        power = min(max(by_tenth, by_last, 1.0), LIGHTEST)
+        power = 1 + self.known / (self.known + 50) * (power - 1)
+        return TO_QUARTILE * (1 + ((distance + self.inner + self.outer) / self.inner) ** power)
+
+    def _off_the_rim(self, distance: Floats) -> Floats:
+        """Return the surprise of values beyond those where a light tail ends, as ratings do.
+
+        An exponential tail through the outermost rows; a few of them may be wrong.
+        """
+        few, more = RIM_ROWS
+        if self.edge <= 0 or self.known < LEAST_RIM:
+            return np.zeros(len(distance))
+        scale = self.edge / math.log(more / few)
+        over = np.minimum(np.maximum(distance - self.rim, 0.0) / scale, FARTHEST)
+        return np.where(distance > self.rim, math.log(self.known / few) + over, 0.0)
 
 
 def _at_most(inner: float, middle: float, outer: float, known: int) -> float:
