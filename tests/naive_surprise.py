@@ -116,7 +116,8 @@ class Group:
         shares = (0.05, 0.5, 0.75, 0.9, 0.95, 1 - share)
         q05, q50, q75, q90, q95, last = (quantile(core, each) for each in shares)
         rim, before = (quantile(core, max(1 - rows / len(core), 0)) for rows in (5, 25))
-        spacings = (q75 - q50, q90 - q75, q95 - q90, last - q95, rim - q90, rim - before)
+        gap = max((y - x for x, y in pairwise(core) if q50 <= x and y <= rim), default=0.0)
+        spacings = (q75 - q50, q90 - q75, q95 - q90, last - q95, rim - q90, rim - before, gap)
         return _Tail(*spacings, q90, (q95 - q05) / 10, off, len(self.values))
 
     @cached_property
@@ -200,6 +201,7 @@ class _Tail:
     e: float
     rim: float
     edge: float
+    gap: float
     begin: float
     floor: float
     off: float
@@ -233,9 +235,10 @@ class _Tail:
         power = clip(max(tenth, twentieth), 1, 2)
         power = 1 + self.rows / (self.rows + 50) * (power - 1)
         light = ln2 * (1 + math.pow((d + a + b) / a, power))
-        if self.rows < 100 or self.edge <= 0 or d <= self.rim:
+        beyond = d - self.rim - self.gap
+        if self.rows < 100 or self.edge <= 0 or beyond <= 0:
             return light
-        return max(light, math.log(self.rows / 5) + (d - self.rim) / (self.edge / math.log(5)))
+        return max(light, math.log(self.rows / 5) + beyond / (self.edge / math.log(5)))
 
 
 def _last_share(rows: int) -> float:

@@ -274,11 +274,13 @@ class Group:
         return upper, self._shape(-(spread if q25 < q50 else exact)[::-1])
 
     def _shape(self, ordered: Floats) -> Tail:
-        # What lies far out among residuals are rows that break the relation, not its tail.
+        # What lies far out among residuals are rows that break the relation, not its tail, and
+        # noise has no rim.
         is_residual, known = self.facts.usual is not None, len(self.ordered)
         off = self.facts.off(self._quantiles[3]) if self._has_spike else 0.0
         share = OUTER_TWENTIETHS[1] if is_residual else 1 - last_share(known)
-        return Tail.of(ordered, share, off / TO_QUARTILE, known)
+        has_rim = not is_residual and known >= LEAST_RIM
+        return Tail.of(ordered, share, off / TO_QUARTILE, known, has_rim)
 
     @functools.cached_property
     def _starts(self) -> Counts:
@@ -348,17 +350,21 @@ class Tail:
     end: float  # on to the last quantile
     rim: float  # from the tenth to where hardly any row lies further out
     edge: float  # and how far a few more rows lie from there
+    gap: float  # the widest one between neighbours from the median to the rim
     floor: float
     spike: float  # the scale beside a spike
     known: int
 
     @classmethod
-    def of(cls, ordered: Floats, share: float, spike: float, known: int) -> Tail:
+    def of(cls, ordered: Floats, share: float, spike: float, known: int, has_rim: bool) -> Tail:
         """Measure ascending values, the outermost quantile of which leaves such a share below."""
-        few, more = (1 - rows / len(ordered) for rows in RIM_ROWS)
-        shares = 0.05, 0.5, 0.75, 0.9, 0.95, share, max(few, 0.0), max(more, 0.0)
+        few, more = (max(1 - rows / len(ordered), 0.0) for rows in RIM_ROWS)
+        shares = 0.05, 0.5, 0.75, 0.9, 0.95, share, few, more
         q05, q50, q75, q90, q95, last, rim, before = quantiles(ordered, shares)
-        spacings = q75 - q50, q90 - q75, q95 - q90, last - q95, rim - q90, rim - before
+        between = ordered[np.searchsorted(ordered, q50) : np.searchsorted(ordered, rim, "right")]
+        edge = rim - before if has_rim else 0.0
+        gap = float(np.diff(between).max(initial=0.0))
+        spacings = q75 - q50, q90 - q75, q95 - q90, last - q95, rim - q90, edge, gap
         return cls(q90, *spacings, (q95 - q05) / 10, spike, known)
 
     def beyond(self, values: Floats) -> Floats:
@@ -402,14 +408,15 @@ class Tail:
     def _off_the_rim(self, distance: Floats) -> Floats:
         """Return the surprise of values beyond those where a light tail ends, as ratings do.
 
-        An exponential tail through the outermost rows; a few of them may be wrong.
+        An exponential tail through the outermost rows, of which a few may be wrong. It begins
+        beyond a gap as wide as there is one inside: what comes in clusters may go on.
         """
         few, more = RIM_ROWS
-        if self.edge <= 0 or self.known < LEAST_RIM:
+        if self.edge <= 0:
             return np.zeros(len(distance))
-        scale = self.edge / math.log(more / few)
-        over = np.minimum(np.maximum(distance - self.rim, 0.0) / scale, FARTHEST)
-        return np.where(distance > self.rim, math.log(self.known / few) + over, 0.0)
+        beyond, scale = distance - (self.rim + self.gap), self.edge / math.log(more / few)
+        over = np.minimum(np.maximum(beyond, 0.0) / scale, FARTHEST)
+        return np.where(beyond > 0, math.log(self.known / few) + over, 0.0)
 
 
 def _at_most(inner: float, middle: float, outer: float, known: int) -> float:
