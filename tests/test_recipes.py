@@ -20,6 +20,7 @@ import yaml
 
 import outlying
 from tests.conftest import Run
+from tests.tools import tool
 
 ROOT = Path(__file__).parent.parent
 PAGE = (ROOT / "docs" / "recipes.md").read_text("utf-8")
@@ -191,9 +192,7 @@ def test_the_hook(
 
 
 def test_the_hook_in_pre_commit(tmp_path: Path, night: Callable[[Path, str], None]) -> None:
-    tool = os.environ.get("OUTLYING_PRE_COMMIT")
-    if not tool:
-        pytest.skip("OUTLYING_PRE_COMMIT does not say where pre-commit is; see docs/recipes.md")
+    pre_commit = shlex.quote(tool("pre-commit"))
     night(tmp_path / "data", "bad")
     manifest = ROOT / ".pre-commit-hooks.yaml"
     (hook,) = yaml.safe_load(manifest.read_text("utf-8"))
@@ -204,7 +203,6 @@ def test_the_hook_in_pre_commit(tmp_path: Path, night: Callable[[Path, str], Non
     (tmp_path / ".pre-commit-config.yaml").write_text(
         yaml.safe_dump({"repos": [{"repo": "local", "hooks": [used]}]})
     )
-    pre_commit = shlex.quote(tool)
     done = bash(tmp_path, f"{pre_commit} validate-manifest {shlex.quote(str(manifest))}")
     assert done.returncode == 0, done.stdout
     done = bash(tmp_path, f"{pre_commit} validate-config page.yaml")
@@ -247,18 +245,16 @@ def test_the_asset_check(
 
 
 def test_the_asset_check_in_dagster(tmp_path: Path, night: Callable[[Path, str], None]) -> None:
-    python = os.environ.get("OUTLYING_DAGSTER")
-    if not python:
-        pytest.skip("OUTLYING_DAGSTER does not name a Python with dagster; see docs/recipes.md")
-    call = "\nfound = orders_are_ordinary()\nprint(found.passed, found.description)\n"
-    (tmp_path / "asset.py").write_text(asset_check() + call)
-    for kind, said in (("clean", "True tonight.csv: clean"), ("bad", "False tonight.csv: find")):
-        night(tmp_path, kind)
-        done = subprocess.run(
-            [python, "-W", "ignore", "asset.py"], cwd=tmp_path, capture_output=True, text=True
-        )
-        assert done.returncode == 0, done.stderr
-        assert said in done.stdout
+    python = tool("python")
+    body = "found = orders_are_ordinary()\n    print(found.passed, found.description)\n"
+    each = f"\nimport os\nfor kind in ('clean', '../bad'):\n    os.chdir(kind)\n    {body}"
+    (tmp_path / "asset.py").write_text(asset_check() + each)
+    for kind in ("clean", "bad"):
+        night(tmp_path / kind, kind)
+    call = [python, "-W", "ignore", "asset.py"]
+    done = subprocess.run(call, cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert re.search("True tonight.csv: clean.*False tonight.csv: find", done.stdout, re.DOTALL)
 
 
 def test_commands(

@@ -1,44 +1,36 @@
 """Checks made of findings, run by dbt and Great Expectations in environments of their own.
 
-Their requirements conflict with ours. `OUTLYING_DBT` is the command of dbt with its adapter for
-DuckDB, `OUTLYING_GX` a Python with great-expectations and sqlalchemy; docs/out.md says how to make
-them.
+scripts/tools makes these.
 """
 
 from __future__ import annotations
 
 import json
-import os
 import sqlite3
 import subprocess
 from pathlib import Path
 
 import duckdb
 import pyarrow as pa
-import pytest
 
 import outlying
 from tests.render.test_predicates import table_of_odd_names
+from tests.tools import tool
 
 _PROJECT = "name: shop\nversion: '1.0'\nprofile: shop\n"
 _PROFILE = "shop: {target: dev, outputs: {dev: {type: duckdb, path: shop.duckdb}}}\n"
 _VALIDATE = """
 import json, sys
 import great_expectations as gx
-suite, path = json.load(open(sys.argv[1])), sys.argv[2]
-source = gx.get_context(mode="ephemeral").data_sources.add_sqlite("db", connection_string=path)
-asset = source.add_table_asset("t", table_name="t")
-batch = asset.add_batch_definition_whole_table("all").get_batch()
-found = batch.validate(gx.ExpectationSuite(**suite))
-print(json.dumps([item.result.get("observed_value") for item in found.results]))
+suite, *paths = sys.argv[1:]
+sources = gx.get_context(mode="ephemeral").data_sources
+for path in paths:
+    source = sources.add_sqlite(path, connection_string="sqlite:///" + path)
+    asset = source.add_table_asset("t", table_name="t")
+    batch = asset.add_batch_definition_whole_table("all").get_batch()
+    found = batch.validate(gx.ExpectationSuite(**json.load(open(suite))))
+    print(json.dumps([item.result.get("observed_value") for item in found.results]))
 """
-
-
-def tool(name: str) -> str:
-    path = os.environ.get(name)
-    if not path:
-        pytest.skip(f"{name} does not say where the tool is; see docs/out.md")
-    return path
 
 
 def odd_and_fine() -> tuple[outlying.Detection, pa.Table, pa.Table]:
@@ -49,7 +41,7 @@ def odd_and_fine() -> tuple[outlying.Detection, pa.Table, pa.Table]:
 
 
 def test_dbt_fails_on_the_odd_rows_and_passes_without_them(tmp_path: Path) -> None:
-    dbt = tool("OUTLYING_DBT")
+    dbt = tool("dbt")
     found, table, fine = odd_and_fine()
     for name in ("models", "tests"):
         (tmp_path / name).mkdir()
@@ -68,15 +60,15 @@ def test_dbt_fails_on_the_odd_rows_and_passes_without_them(tmp_path: Path) -> No
 
 
 def test_great_expectations_finds_the_odd_rows(tmp_path: Path) -> None:
-    python = tool("OUTLYING_GX")
+    python = tool("python")
     found, table, fine = odd_and_fine()
     suite = tmp_path / "suite.json"
     suite.write_text(outlying.as_code(found, "gx"))
-    for name, rows, count in (("odd", table, 1), ("fine", fine, 0)):
-        path = tmp_path / f"{name}.db"
-        with sqlite3.connect(path) as connection:
+    for name, rows in (("odd", table), ("fine", fine)):
+        with sqlite3.connect(tmp_path / f"{name}.db") as connection:
             rows.to_pandas().to_sql("t", connection, index=False)
-        call = [python, "-W", "ignore", "-c", _VALIDATE, str(suite), f"sqlite:///{path}"]
-        done = subprocess.run(call, capture_output=True, text=True)
-        assert done.returncode == 0, done.stderr
-        assert json.loads(done.stdout.splitlines()[-1]) == [count] * len(found.rows)
+    call = [python, "-W", "ignore", "-c", _VALIDATE, str(suite), "odd.db", "fine.db"]
+    done = subprocess.run(call, cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    odd, none = map(json.loads, done.stdout.splitlines()[-2:])
+    assert (odd, none) == ([1] * len(found.rows), [0] * len(found.rows))
