@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import TypeAlias
 
 from outlying.render.html import environment
-from outlying.render.scene import PALETTE
+from outlying.render.shapes import PALETTE
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -18,7 +18,8 @@ from benchmarks.paper.timing import Timed
 from benchmarks.paper.unif2 import Drawn, Histogram, Unif2
 from outlying.options import Measure
 from outlying.render.plots import Plot, plain, strip_frame
-from outlying.render.scene import PALETTE, cdf_line
+from outlying.render.scene import cdf_line
+from outlying.render.shapes import PALETTE
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

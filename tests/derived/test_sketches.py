@@ -136,14 +136,15 @@ def test_a_relation_is_drawn_inside_of_its_picture(
     pair = found[place]
     assert pair.picture is not None
     chart = scene.property_chart(pair, pair.picture, choice)
-    if isinstance(chart, scene.ScatterChart):
+    if isinstance(chart, scene.Chart) and chart.kind == "scatter":
         for shape in chart.shapes:
             assert np.all((shape.x >= 0) & (shape.x <= 1))
             assert np.all((shape.y >= 0) & (shape.y <= 1))
-        assert len(chart.rows.x) >= 5
+        (rows,) = chart.of_role("rows")
+        assert len(rows.x) >= 5
         assert 0 < chart.mark_place < 1
-        (own,) = (shape for shape in chart.shapes if shape.role == "this")
-        assert (own.x[0], own.y[0]) == (chart.mark_place, chart.mark_level)
+        (own,) = chart.of_role("this")
+        assert own.x[0] == chart.mark_place
     assert "<figure>" in pair._repr_html_()
     assert pair.plot("property", axis=choice).axes[0].has_data()
 
@@ -152,15 +153,16 @@ def test_a_row_a_little_off_a_formula_is_seen_beside_it(found: list[outlying.Pai
     """The axis shows what is near: over the whole table the row would be on the line."""
     assert found[0].picture is not None
     chart = scene.property_chart(found[0], found[0].picture)
-    assert isinstance(chart, scene.ScatterChart)
-    assert abs(chart.mark_place - chart.mark_level) > 0.05
+    assert isinstance(chart, scene.Chart)
+    (own,) = chart.of_role("this")
+    assert abs(chart.mark_place - own.y[0]) > 0.05
 
 
 def test_without_a_sketch_there_is_the_distance(found: list[outlying.Pair]) -> None:
     pair = found[1]
     assert pair.picture is not None
     picture = dataclasses.replace(pair.picture, relation=None)
-    assert isinstance(scene.property_chart(pair, picture), scene.DensityChart)
+    assert scene.property_chart(pair, picture).kind == "density"
 
 
 def test_the_rows_of_a_sensor_in_time() -> None:
@@ -186,8 +188,8 @@ def test_the_rows_of_a_sensor_in_time() -> None:
     assert low < high < drawn.own[1]
     assert pair.picture is not None
     chart = scene.property_chart(pair, pair.picture)
-    assert isinstance(chart, scene.ScatterChart)
-    assert chart.rows_text == "other rows with the same sensor"
+    assert isinstance(chart, scene.Chart)
+    assert chart.text == "other rows with the same sensor"
     assert [shape.role for shape in chart.shapes if shape.kind == "line"][-1] == "series"
 
 

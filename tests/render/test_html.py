@@ -407,17 +407,18 @@ def check_plot(pair: outlying.Pair) -> None:
     pair = dataclasses.replace(pair, scale=1)  # without the window around it
     assert pair.picture is not None
     axes = pair.plot().axes
-    measure, high = axes[-1], scene.cdf_chart(pair, pair.picture).high
+    measure, high = axes[-1], scene.cdf_chart(pair, pair.picture).axis.high
     marks = [line.get_xdata()[0] for line in measure.lines if len(line.get_xdata()) == 2]
     assert any(high * mark == pytest.approx(1 / pair.rarity) for mark in marks)
     assert f"{1 / pair.rarity:.3g}" in {text.get_text() for text in measure.texts}
     chart = scene.property_chart(pair, pair.picture)
-    if isinstance(chart, scene.DensityChart) and isinstance(pair.value, float):
+    if chart.kind == "density" and isinstance(pair.value, float):
+        assert isinstance(chart, scene.Chart)
         own = [line.get_xdata()[0] for line in axes[0].lines if len(line.get_xdata()) == 2]
         assert chart.axis.place(pair.value) in own
-        assert chart.typical == pair.typical
-        spans = [patch.get_xy()[:, 0] for patch in axes[0].patches[: len(chart.typical)]]
-        for item, span in zip(chart.typical, spans, strict=True):
+        assert chart.kept == pair.typical
+        spans = [patch.get_xy()[:, 0] for patch in axes[0].patches[: len(chart.kept)]]
+        for item, span in zip(chart.kept, spans, strict=True):
             assert span.min() == pytest.approx(chart.axis.place(item[0]), abs=0.002)
             assert span.max() == pytest.approx(chart.axis.place(item[1]), abs=0.002)
 

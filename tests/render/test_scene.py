@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 import outlying
 from outlying.render import scene
 from outlying.render.axis import Axis
+from outlying.render.shapes import Line
 from outlying.render.text import sparkline, text_width, wrapped
 from tests import naive, strategies
 
@@ -21,7 +22,7 @@ RNG = np.random.default_rng(7)
 OTHER = np.random.default_rng(17)
 
 
-def chart_of(values: Any, choice: Any = "auto", row: int | None = None) -> scene.PropertyChart:
+def chart_of(values: Any, choice: Any = "auto", row: int | None = None) -> scene.AnyChart:
     """Chart one value, by default the last, among all."""
     row = len(values) - 1 if row is None else row
     pair = outlying.explain({"v": values}, row=row).pairs[0]
@@ -29,12 +30,13 @@ def chart_of(values: Any, choice: Any = "auto", row: int | None = None) -> scene
     return scene.property_chart(pair, pair.picture, choice)
 
 
-def density_of(values: Any, choice: Any = "auto") -> scene.DensityChart:
+def density_of(values: Any, choice: Any = "auto") -> scene.Chart:
     """Chart the value that is farthest from the others."""
     numbers = [float(value) if isinstance(value, float) else value.toordinal() for value in values]
     far = int(np.argmax(np.abs(np.array(numbers) - np.median(numbers))))
     chart = chart_of(values, choice, far)
-    assert isinstance(chart, scene.DensityChart)
+    assert isinstance(chart, scene.Chart)
+    assert chart.kind == "density"
     return chart
 
 
@@ -86,13 +88,13 @@ def test_one_column_has_one_scale() -> None:
             for found in outlying.explain_many(table, rows=[0, 1, 2, 3, 250])
             for pair in found.pairs
             for chart in drawn(pair)
-            if isinstance(chart, (scene.DensityChart, scene.NumericStrip)) and chart.name == "pay"
+            if isinstance(chart, scene.Chart) and chart.name == "pay"
         ]
         assert len(charts) >= 3
         assert {chart.axis.is_log for chart in charts} == {skewed}
 
 
-def drawn(pair: outlying.Pair) -> list[scene.Chart]:
+def drawn(pair: outlying.Pair) -> list[scene.AnyChart]:
     assert pair.picture is not None
     return [scene.property_chart(pair, pair.picture), *scene.strips(pair, pair.picture)]
 
@@ -107,11 +109,12 @@ def test_an_axis_fits_the_group_and_the_row(far: float, sign: int) -> None:
     found = outlying.explain({"city": city, "pay": sign * pay}, row=0, derive=False).pairs
     pair = next(item for item in found if item.property == "pay" and item.conditions)
     (chart, *_) = drawn(pair)
-    assert isinstance(chart, scene.DensityChart)
+    assert isinstance(chart, scene.Chart)
+    assert chart.kind == "density"
     ends = sorted((sign * chart.axis.low, sign * chart.axis.high))
     assert ends[0] >= 0
     assert ends[1] < 1.2 * far + 200
-    low, high = chart.typical[0][0], chart.typical[-1][1]
+    low, high = chart.kept[0][0], chart.kept[-1][1]
     assert chart.axis.place(high) - chart.axis.place(low) > 0.06
     assert 0 < chart.axis.place(chart.mark) < 1
     assert chart.axis.is_cut
@@ -151,26 +154,33 @@ def test_the_user_decides_on_the_axis() -> None:
     assert not density_of(RNG.normal(0, 1, 400), "log").axis.is_log
 
 
-def windowed(values: Any, near: int = 1, **fields: Any) -> scene.DensityChart:
+def windowed(values: Any, near: int = 1, **fields: Any) -> scene.Chart:
     """Chart the last value as one that is rarest at a scale."""
     pair = outlying.explain({"v": values}, row=len(values) - 1).pairs[0]
     pair = dataclasses.replace(pair, near=near, **fields)
     assert pair.picture is not None
     chart = scene.property_chart(pair, pair.picture)
-    assert isinstance(chart, scene.DensityChart)
+    assert isinstance(chart, scene.Chart)
+    assert chart.kind == "density"
     return chart
+
+
+def window_of(chart: scene.Chart) -> tuple[float, float]:
+    """Return where the window around the object begins and ends."""
+    (window,) = chart.of_role("window")
+    return float(window.x[0]), float(window.x[-1])
 
 
 def test_the_window_around_the_object_is_shown_where_it_is_wide() -> None:
     values = [*RNG.normal(0, 1, 400), 9.0]
     chart = windowed(values, scale=8, reach=2.57)
-    assert chart.window == pytest.approx((6.43, 11.57))
+    assert window_of(chart) == pytest.approx((chart.axis.place(6.43), chart.axis.place(11.57)))
     assert chart.window_text == "no other row within 2.5"
     assert windowed(values, scale=8, reach=2.5, near=2).window_text == "one other row within 2.5"
     assert windowed(values, scale=8, reach=2.5, near=5).window_text == "4 other rows within 2.5"
     for scale, reach in ((1, 2.5), (8, None)):
         chart = windowed(values, scale=scale, reach=reach)
-        assert chart.window is None
+        assert not chart.of_role("window")
         assert chart.window_text == ""
 
 
@@ -182,7 +192,8 @@ def test_the_window_of_a_group_is_about_the_group() -> None:
     pair = dataclasses.replace(pair, scale=4, near=1, reach=3.0)
     assert pair.picture is not None
     chart = scene.property_chart(pair, pair.picture)
-    assert isinstance(chart, scene.DensityChart)
+    assert isinstance(chart, scene.Chart)
+    assert chart.kind == "density"
     assert chart.window_text == "no other row of the group within 3"
 
 
@@ -190,16 +201,16 @@ def test_the_window_of_a_date_is_in_days() -> None:
     start = dt.date(2024, 1, 1)
     days = [start + dt.timedelta(int(day)) for day in RNG.integers(0, 90, 400)]
     chart = windowed([*days, dt.date(2026, 1, 1)], scale=16, reach=30 * 86_400.0)
-    assert chart.window is not None
-    low, high = chart.window
-    assert high - low == 60 * 86_400e6
+    low, high = (chart.mark + side * 30 * 86_400e6 for side in (-1, 1))
+    assert window_of(chart) == pytest.approx((chart.axis.place(low), chart.axis.place(high)))
     assert chart.window_text == "no other row within 30 days"
 
 
 def test_far_values_of_others_are_cut_and_said() -> None:
     values = [*RNG.normal(0, 1, 2000), *[-60.0] * 4, 8.0]
     chart = chart_of(values)
-    assert isinstance(chart, scene.DensityChart)
+    assert isinstance(chart, scene.Chart)
+    assert chart.kind == "density"
     axis = chart.axis
     assert axis.is_cut
     assert -10 < axis.low < 0
@@ -217,7 +228,7 @@ def test_dates_are_written_as_dates() -> None:
     chart = density_of([*days, dt.date(2024, 9, 9)])
     assert chart.mark_text == "2024-09-09"
     assert all(end.startswith("202") for end in chart.axis.ends)
-    assert chart.typical_text.startswith("2024-0")
+    assert chart.kept_text.startswith("2024-0")
 
 
 def test_an_axis_ends_where_its_values_do() -> None:
@@ -228,10 +239,11 @@ def test_an_axis_ends_where_its_values_do() -> None:
     assert density_of([*days, dt.date.min]).axis.ends[0] == "0001-01-01"
     hours = [dt.time(int(h), int(m)) for h, m in rng.integers((0, 0), (5, 60), (200, 2))]
     last = chart_of([*(time.replace(hour=time.hour + 19) for time in hours), dt.time(9, 50)])
-    assert isinstance(last, scene.DensityChart)
+    assert isinstance(last, scene.Chart)
     assert last.axis.ends[1] == "23:59"
     chart = chart_of([*hours, dt.time(23, 50)])  # a circle
-    assert isinstance(chart, scene.DensityChart)
+    assert isinstance(chart, scene.Chart)
+    assert chart.kind == "density"
     assert chart.axis.ends == ("23:41", f"{max(hours):%H:%M}")
 
 
@@ -251,7 +263,8 @@ def test_the_ends_are_as_exact_as_the_axis_can_be_read(seconds: float, low: str,
         begin + dt.timedelta(seconds=share * seconds) for share in (*np.linspace(0, 1, 200), 5)
     ]
     chart = chart_of(moments)
-    assert isinstance(chart, scene.DensityChart)
+    assert isinstance(chart, scene.Chart)
+    assert chart.kind == "density"
     assert chart.axis.ends == (low, high)
 
 
@@ -259,23 +272,26 @@ def test_an_instant_names_its_zone_however_exact() -> None:
     begin = dt.datetime(2024, 1, 1, tzinfo=dt.UTC)
     steps = [*RNG.integers(0, 900, 200), 5001]
     chart = chart_of([begin + dt.timedelta(microseconds=int(step)) for step in steps])
-    assert isinstance(chart, scene.DensityChart)
+    assert isinstance(chart, scene.Chart)
+    assert chart.kind == "density"
     assert chart.mark_text == "2024-01-01 00:00:00.005001 UTC"
     assert all(end.endswith(" UTC") for end in chart.axis.ends)
 
 
 def test_whole_numbers_are_rounded_not_cut() -> None:
     chart = chart_of([1] * 30 + [2] * 5 + [3])
-    assert isinstance(chart, scene.DensityChart)
+    assert isinstance(chart, scene.Chart)
+    assert chart.kind == "density"
     assert chart.axis.ends == ("1", "3")
 
 
 def test_durations_keep_their_sign_in_front() -> None:
     seconds = [*RNG.normal(0, 900, 200), -86_400.0]
     chart = chart_of([dt.timedelta(seconds=value) for value in seconds])
-    assert isinstance(chart, scene.DensityChart)
+    assert isinstance(chart, scene.Chart)
+    assert chart.kind == "density"
     assert chart.axis.ends[0].startswith("-1 day, 0:")
-    assert chart.typical_text.startswith("-0:")
+    assert chart.kept_text.startswith("-0:")
 
 
 @pytest.mark.filterwarnings("error")
@@ -283,10 +299,11 @@ def test_durations_keep_their_sign_in_front() -> None:
 @pytest.mark.parametrize("least", [-1.0, 0.1])
 def test_huge_and_tiny_numbers_have_their_place(unit: float, least: float) -> None:
     chart = chart_of([float(x) for x in np.append(RNG.uniform(least, 0.5, 300), 1) * unit])
-    assert isinstance(chart, scene.DensityChart)
+    assert isinstance(chart, scene.Chart)
+    assert chart.kind == "density"
     assert 0.9 < chart.axis.place(chart.mark) <= 1
-    assert chart.inside.y.max() == pytest.approx(1.0)
-    check_line(chart.inside)
+    assert inside_of(chart).y.max() == pytest.approx(1.0)
+    check_line(inside_of(chart))
     low, high = (float(end) for end in chart.axis.ends)
     assert low < high
 
@@ -328,18 +345,19 @@ def test_any_finding_can_be_drawn(table: strategies.Table, place: int, choice: A
     for pair in outlying.explain(dict(table), row=place % rows).pairs:
         assert pair.picture is not None
         chart = scene.property_chart(pair, pair.picture, choice)
-        if isinstance(chart, scene.DensityChart):
-            check_line(chart.inside)
+        if isinstance(chart, scene.Chart) and chart.kind == "density":
+            check_line(inside_of(chart))
             check_ticks(chart.axis)
             assert chart.axis.low <= chart.mark <= chart.axis.high
-            assert all(chart.axis.low <= low <= high for low, high in chart.typical)
-        cdf = scene.cdf_chart(pair, pair.picture)
-        assert cdf.inside.y[-1] == 1.0
-        assert np.all(np.diff(cdf.inside.x) >= 0)
+            assert all(chart.axis.low <= low <= high for low, high in chart.kept)
+        (cdf,) = scene.cdf_chart(pair, pair.picture).of_role("steps")
+        assert cdf.y[-1] == 1.0
+        assert np.all(np.diff(cdf.x) >= 0)
         for strip in scene.strips(pair, pair.picture):
-            if isinstance(strip, scene.NumericStrip):
-                check_line(strip.line)
-                check_line(strip.kept)
+            if isinstance(strip, scene.Chart):
+                (around,) = strip.of_role("around")
+                check_line(around)
+                check_line(inside_of(strip))
             else:
                 assert any(bar.is_object for bar in strip.bars)
         assert all(text_width(line) <= 60 for line in sparkline(pair, 60))
@@ -352,7 +370,13 @@ def check_ticks(axis: Axis) -> None:
     assert len({tick.text for tick in axis.ticks()}) == len(places) <= 12
 
 
-def check_line(line: scene.Line) -> None:
+def inside_of(chart: scene.Chart) -> Line:
+    """Return the curve of the group."""
+    (inside,) = chart.of_role("inside")
+    return inside
+
+
+def check_line(line: Line) -> None:
     assert len(line.x) == len(line.y)
     assert np.all((line.x >= 0) & (line.x <= 1))
     assert np.all((line.y >= 0) & (line.y <= 1))
@@ -364,10 +388,11 @@ def test_the_areas_of_the_picture_are_those_of_the_finding() -> None:
     data = {"v": [*RNG.normal(0, 1, 200), 9.0], "w": RNG.normal(0, 1, 201)}
     pair = outlying.explain(data, row=200).pairs[0]
     assert pair.picture is not None
-    chart = scene.cdf_chart(pair, pair.picture)
-    above, below = chart.clipped(from_object=True), chart.clipped(from_object=False)
-    assert np.trapezoid(1 - above.y, above.x) == pytest.approx(chart.above, rel=1e-6)
-    assert np.trapezoid(below.y, below.x) == pytest.approx(chart.below, abs=1e-9)
+    picture = pair.picture
+    line = scene.cdf_line(picture.inside.ranked, scene.cdf_chart(pair, picture).axis.high)
+    below, above = scene.cdf_parts(line, picture.densities[0])
+    assert np.trapezoid(1 - above.y, above.x) == pytest.approx(picture.areas[0], rel=1e-6)
+    assert np.trapezoid(below.y, below.x) == pytest.approx(picture.areas[1], abs=1e-9)
 
 
 def test_sparks_mark_the_object() -> None:

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 from outlying import sentences as say
 from outlying.render import listing as lists
-from outlying.render import scene, svg
-from outlying.render.scene import PALETTE
+from outlying.render import scene, shapes
+from outlying.render.shapes import PALETTE
 from outlying.results.detections import Detection, Reason
 from outlying.results.findings import Findings
 from outlying.results.stories import Pair, odd_cells
@@ -219,9 +219,9 @@ class CardView:
     rows: str = ""
     whole: str = ""
     words: str = ""
-    chart: scene.PropertyChart | None = None
-    strips: tuple[scene.Strip, ...] = ()
-    cdf: scene.CdfChart | None = None
+    chart: scene.AnyChart | None = None
+    strips: tuple[scene.AnyChart, ...] = ()
+    cdf: scene.Chart | None = None
 
     @property
     def is_numeric(self) -> bool:
@@ -263,11 +263,11 @@ def view(pair: Pair, in_full: bool = True) -> CardView:
     )
 
 
-def _words(chart: scene.PropertyChart, group: str) -> str:
+def _words(chart: scene.AnyChart, group: str) -> str:
     """Return what a picture shows in words, for those who cannot see it."""
     if isinstance(chart, scene.BarChart):
         return say.PICTURE_OF_SHARES.format(name=chart.text, group=group)
-    if isinstance(chart, scene.ScatterChart):
+    if chart.kind == "scatter":
         return say.PICTURE_OF_ROWS.format(name=chart.name, mark=chart.mark_text)
     low, high = chart.axis.ends
     window = f", {chart.window_text}" if chart.window_text else ""
@@ -276,7 +276,7 @@ def _words(chart: scene.PropertyChart, group: str) -> str:
         group=group,
         low=low,
         high=high,
-        expected=chart.typical_text,
+        expected=chart.kept_text,
         mark=chart.mark_text,
         window=window,
     )
@@ -343,5 +343,5 @@ _FILTERS: dict[str, Any] = {
     "percent_of": _percent_of,
     "three": "{:.3f}".format,
     "multiple": "{:.3g}".format,
-    "drawn": svg.drawn,
+    "drawn": shapes.drawn,
 }

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 from outlying.errors import MissingExtraError, OptionError
 from outlying.render import scene
 from outlying.render.axis import AxisChoice
-from outlying.render.scene import PALETTE, Theme
+from outlying.render.shapes import PALETTE, Shape, Theme
 from outlying.render.text import wrapped
 from outlying.results.findings import Findings
 from outlying.results.stories import Pair
@@ -151,7 +151,7 @@ class _Panel:
     """A part of a figure: a chart with its title."""
 
     title: str
-    chart: scene.Chart
+    chart: scene.AnyChart
     is_main: bool = False
 
     @property
@@ -159,7 +159,7 @@ class _Panel:
         height = _HEIGHTS[self.chart.kind]
         if isinstance(self.chart, scene.BarChart):
             return height * len(self.chart.bars) + 0.1
-        if isinstance(self.chart, scene.ScatterChart) and self.chart.levels is None:
+        if self.chart.kind == "scatter" and self.chart.levels is None:
             return height / 2
         return height
 
@@ -181,9 +181,11 @@ def _panels(pair: Pair, view: View, axis: AxisChoice) -> list[_Panel]:
         strips = scene.strips(pair, picture)
         panels += [_Panel(f"{strip.text}, over the whole table", strip) for strip in strips]
     if view in ("all", "measure"):
-        chart = scene.cdf_chart(pair, picture)
-        areas = f"area above {chart.above:.3f}, below {chart.below:.3f}"
-        panels.append(_Panel(f"Share of rows with at most this density: {areas}", chart))
+        above, below = picture.areas
+        title = (
+            f"Share of rows with at most this density: area above {above:.3f}, below {below:.3f}"
+        )
+        panels.append(_Panel(title, scene.cdf_chart(pair, picture)))
     if not panels:
         raise OptionError("this pair has no conditions: there is no context to draw")
     return panels
@@ -215,16 +217,16 @@ class _Drawing:
         else:
             self._chart(axes, panel.chart)
 
-    def _chart(self, axes: Axes, chart: scene.NumericChart) -> None:
+    def _chart(self, axes: Axes, chart: scene.Chart) -> None:
         """Draw shapes in the unit square, mark the row, and name ticks."""
         for order, shape in enumerate(chart.shapes):
             self._shape(axes, shape, order)
         self._mark(axes, chart.mark_place, chart.mark_text)
         axes.set_xlim(0, 1)
         axes.set_ylim(0, 1.02 if chart.kind == "cdf" else 1.12)
-        if isinstance(chart, scene.ScatterChart):
-            levels = chart.level_ticks
-            axes.set_yticks([item.place for item in levels], [plain(item.text) for item in levels])
+        if chart.levels is not None:
+            places = [tick.place for tick in chart.levels]
+            axes.set_yticks(places, [plain(tick.text) for tick in chart.levels])
         ticks = chart.axis.ticks(3 if self.width < _NARROW else 6, self.width / 6.6 - 8)
         axes.set_xticks([tick.place for tick in ticks], [plain(tick.text) for tick in ticks])
         if chart.kind == "cdf":
@@ -234,7 +236,7 @@ class _Drawing:
             named = _wrapped_to(chart.label, self.width - 60, 8.5, "normal")
             axes.set_xlabel(plain(named), color=self.colours["quiet"], fontsize=8.5)
 
-    def _shape(self, axes: Axes, shape: scene.Shape, order: int) -> None:
+    def _shape(self, axes: Axes, shape: Shape, order: int) -> None:
         name, known = _LOOKS[shape.role]
         look: Any = {"color": self.colours[name], "zorder": 1 + order / 100} | known
         if shape.kind == "area":

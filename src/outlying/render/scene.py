@@ -1,4 +1,4 @@
-"""What the pictures of a pair show, before anyone decides how to draw it; and their colours.
+"""What the pictures of a pair show, before anyone decides how to draw it.
 
 Axes, shapes, marks and texts are chosen here once; pages, plots and sparklines only draw them. All
 texts are short and safe to show.
@@ -22,115 +22,50 @@ from outlying.method.profiles import (
     RelationSketch,
     Sketch,
 )
-from outlying.render.axis import Axis, AxisChoice, Tick, choose_axis, short, short_value
+from outlying.render.axis import Axis, AxisChoice, Stretch, Tick, choose_axis, short, short_value
+from outlying.render.shapes import (
+    LEAST_WIDTH,
+    Line,
+    Shape,
+    area,
+    band,
+    breaks,
+    curve,
+    upright,
+)
 from outlying.results.stories import Pair
 from outlying.results.wording import distance
 from outlying.table.table import Condition
 from outlying.table.values import TIMES, Form, Value, number_of, printable, value_of
 
-Theme = Literal["light", "dark"]
-
-#: Texts and marks have a contrast of 4.5 at least against page and paper.
-PALETTE: dict[Theme, dict[str, str]] = {
-    "light": {
-        "ink": "#1b1f24",
-        "quiet": "#59626d",
-        "line": "#d5dae0",
-        "page": "#f6f7f9",
-        "paper": "#ffffff",
-        "group": "#0072b2",
-        "above": "#9cc7e2",
-        "below": "#e0c08a",
-        "typical": "#dcebf5",
-        "mark": "#b34700",
-        "hot": "#f7b27e",
-    },
-    "dark": {
-        "ink": "#e8eaed",
-        "quiet": "#a3abb5",
-        "line": "#3b424b",
-        "page": "#15181c",
-        "paper": "#1e2329",
-        "group": "#56b4e9",
-        "above": "#2c6d95",
-        "below": "#7a5a1e",
-        "typical": "#24394a",
-        "mark": "#f0a04b",
-        "hot": "#8f4a10",
-    },
-}
-
-
 _DAY = 86_400e6
 _MICROSECONDS = 1e6  # in a second: times are microseconds inside
 _CLOSE = 5.0  # times what a row is off is shown on both sides of it
-_LEAST_WIDTH = 0.003  # of what is shaded, as a share of the picture
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
-class Line:
-    """A curve on an axis: places from 0 to 1, heights from 0 to 1."""
+class Chart:
+    """Shapes over an axis, in the order in which they are drawn, and where the row is.
 
-    x: Floats
-    y: Floats
-
-
-@dataclasses.dataclass(frozen=True, slots=True, eq=False)
-class Shape(Line):
-    """Something to draw in a unit square, in the style of its role.
-
-    An area is closed, an upright is a line from bottom to top, a break crosses the axis.
+    A "density" is a number among those of its group, and among all. A "strip" is what a condition
+    on a number keeps of the whole table. A "scatter" is a number beside what other columns say of
+    it; without `levels`, all rows are of the row's own thing, and the axis is that of the number
+    itself. "cdf" is the paper's view: the cdf of the densities of the group, as multiples of their
+    mean, with the areas that make the outlierness.
     """
 
-    kind: Literal["area", "line", "dots", "upright"]
-    role: str
-
-
-def area(line: Line, role: str, ground: float = 0.0) -> Shape:
-    """Return what lies between a line and the ground, or the ceiling."""
-    x = np.concatenate((line.x[:1], line.x, line.x[-1:]))
-    return Shape(x, np.concatenate(([ground], line.y, [ground])), "area", role)
-
-
-def _curve_shape(line: Line, role: str) -> Shape:
-    return Shape(line.x, line.y, "line", role)
-
-
-def upright(place: float, role: str = "mark") -> Shape:
-    """Return a line from bottom to top."""
-    return Shape(np.full(2, min(max(place, 0.0), 1.0)), np.array([0.0, 1.0]), "upright", role)
-
-
-def band(axis: Axis, low: float, high: float, role: str) -> Shape:
-    """Return a shaded stretch of an axis, wide enough to show a single value."""
-    start, end = axis.place(low), axis.place(high)
-    start, end = min(start, end - _LEAST_WIDTH / 2), max(end, start + _LEAST_WIDTH / 2)
-    return Shape(np.array([start, start, end, end]), np.array([0.0, 1.0, 1.0, 0.0]), "area", role)
-
-
-def _breaks(axis: Axis) -> list[Shape]:
-    """Return what hides the shapes where an axis is broken."""
-    return [
-        shape
-        for start, stop in axis.breaks
-        for shape in (
-            Shape(np.array([start, start, stop, stop]), np.array([0, 1, 1, 0.0]), "area", "break"),
-            *(
-                Shape(np.full(2, end), np.array([0.0, 1.0]), "line", "edge")
-                for end in (start, stop)
-            ),
-        )
-    ]
-
-
-@dataclasses.dataclass(frozen=True, slots=True, eq=False)
-class _Marked:
-    """What marks the row on an axis."""
-
+    kind: Literal["density", "strip", "scatter", "cdf"]
     name: str
     axis: Axis
     mark: float
     mark_text: str
+    shapes: tuple[Shape, ...]
+    #: What is expected, or kept by a condition: as stretches of the axis, and in words.
+    kept: tuple[Stretch, ...] = ()
+    kept_text: str = ""
+    text: str = ""  # the condition of a strip; the other rows of a scatter
+    window_text: str = ""  # how few rows are near, where that is not the usual window
+    levels: tuple[Tick, ...] | None = None  # upwards; they may stand close together
 
     @property
     def mark_place(self) -> float:
@@ -140,39 +75,11 @@ class _Marked:
     @property
     def label(self) -> str:
         """What stands along the axis."""
-        return self.name
-
-
-@dataclasses.dataclass(frozen=True, slots=True, eq=False)
-class DensityChart(_Marked):
-    """A number among the numbers of its group, and among all."""
-
-    kind: ClassVar = "density"
-
-    inside: Line
-    overall: Line | None  # None where the group is the whole table
-    typical: tuple[tuple[float, float], ...]
-    typical_text: str
-    window: tuple[float, float] | None = None  # where the row is alone, or nearly, if that is wide
-    window_text: str = ""
-
-    @property
-    def label(self) -> str:
-        """What stands along the axis."""
         return self.name + (f"; {self.window_text} of this one" if self.window_text else "")
 
-    @property
-    def shapes(self) -> list[Shape]:
-        """The group filled, the whole table as a line, what is typical shaded, the row marked."""
-        around = [] if self.window is None else [band(self.axis, *self.window, "window")]
-        return [
-            *around,
-            *(band(self.axis, low, high, "typical") for low, high in self.typical),
-            area(self.inside, "inside"),
-            *([] if self.overall is None else [_curve_shape(self.overall, "overall")]),
-            *_breaks(self.axis),
-            upright(self.mark_place),
-        ]
+    def of_role(self, role: str) -> list[Shape]:
+        """Return the shapes of a role, which may be none."""
+        return [shape for shape in self.shapes if shape.role == role]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -196,149 +103,10 @@ class BarChart:
     is_condition: bool = False
 
 
-@dataclasses.dataclass(frozen=True, slots=True, eq=False)
-class CdfChart:
-    """The paper's view: the cdf of the densities, with the areas that make the outlierness.
-
-    Densities are multiples of the mean density of their group. `inside` and `overall` start at
-    (0, 0) and end where G is 1.
-    """
-
-    kind: ClassVar = "cdf"
-    name: ClassVar = "density, as a multiple of the mean of the group"
-    label: ClassVar = name
-
-    high: float
-    inside: Line  # x: densities, y: G
-    overall: Line | None
-    at_object: float
-    at_object_overall: float
-    above: float
-    below: float
-
-    @property
-    def axis(self) -> Axis:
-        """The densities from 0 on."""
-        return Axis(((0.0, self.high),), is_log=False, form="number", is_cut=False)
-
-    @property
-    def mark_place(self) -> float:
-        """Where the density of the row is."""
-        return self.at_object / self.high
-
-    @property
-    def mark_text(self) -> str:
-        """The density of the row."""
-        return f"{self.at_object:.3g}"
-
-    @property
-    def shapes(self) -> list[Shape]:
-        """The cdf, and the areas above and below it."""
-        above, below = self.clipped(from_object=True), self.clipped(from_object=False)
-        everyone = [] if self.overall is None else [self._shown(self.overall)]
-        return [
-            area(self._shown(above), "above", 1.0),
-            area(self._shown(below), "below"),
-            _curve_shape(self._shown(self.inside), "steps"),
-            *(_curve_shape(line, "overall") for line in everyone),
-            *(upright(self.at_object_overall / self.high, "mark other") for _ in everyone),
-            upright(self.mark_place),
-        ]
-
-    def _shown(self, line: Line) -> Line:
-        """Return a cdf in the unit square, in percents: nobody sees finer steps."""
-        return Line(line.x / self.high, np.rint(line.y * 100) / 100)
-
-    def clipped(self, from_object: bool) -> Line:
-        """Return the cdf from f_o on, or up to f_o, with its value there as one more point."""
-        x, y = self.inside.x, self.inside.y
-        kept = x > self.at_object if from_object else x <= self.at_object
-        at = float(y[x <= self.at_object][-1])
-        if from_object:
-            whole = [self.at_object, *x[kept], self.high], [at, *y[kept], 1.0]
-        else:
-            whole = [*x[kept], self.at_object], [*y[kept], at]
-        return Line(np.array(whole[0]), np.array(whole[1]))
+AnyChart: TypeAlias = Chart | BarChart
 
 
-@dataclasses.dataclass(frozen=True, slots=True, eq=False)
-class NumericStrip(_Marked):
-    """A condition on a number: the attribute over the whole table, the interval, the object."""
-
-    kind: ClassVar = "strip"
-
-    text: str
-    line: Line
-    kept: Line  # the part of it that the condition keeps
-    interval: tuple[float, float]
-    interval_text: str
-
-    @property
-    def shapes(self) -> list[Shape]:
-        """The table, what the condition keeps of it, and the row."""
-        return [
-            band(self.axis, *self.interval, "typical"),
-            area(self.line, "around"),
-            area(self.kept, "inside"),
-            *_breaks(self.axis),
-            upright(self.mark_place),
-        ]
-
-
-@dataclasses.dataclass(frozen=True, slots=True, eq=False)
-class ScatterChart:
-    """A number beside what another column, or several, say of it: rows, a band, and the row.
-
-    Without a column along the axis (`levels` is None) all rows are of the row's own thing, and the
-    axis is that of the number itself.
-    """
-
-    kind: ClassVar = "scatter"
-
-    name: str
-    axis: Axis
-    levels: Axis | None  # upwards
-    rows: Line
-    band: Shape
-    rows_text: str
-    mark_place: float
-    mark_level: float
-    mark_text: str
-    is_series: bool = False
-
-    @property
-    def label(self) -> str:
-        """What stands along the axis."""
-        return self.name
-
-    @property
-    def level_ticks(self) -> tuple[Tick, ...]:
-        """The ticks upwards, which may stand close together."""
-        return () if self.levels is None else self.levels.ticks(5, math.inf)
-
-    @property
-    def shapes(self) -> list[Shape]:
-        """What is expected, some rows, and the row."""
-        lines = [tick.place for tick in self.level_ticks]
-        own = np.array([self.mark_place]), np.array([self.mark_level])
-        return [
-            self.band,
-            *(Shape(np.array([0.0, 1.0]), np.full(2, place), "line", "grid") for place in lines),
-            *([_curve_shape(self.rows, "series")] if self.is_series and len(self.rows.x) else []),
-            Shape(self.rows.x, self.rows.y, "dots", "rows"),
-            *_breaks(self.axis),
-            upright(self.mark_place, "mark guide"),
-            Shape(*own, "dots", "this"),
-        ]
-
-
-PropertyChart: TypeAlias = DensityChart | BarChart | ScatterChart
-Strip: TypeAlias = NumericStrip | BarChart
-NumericChart: TypeAlias = DensityChart | NumericStrip | CdfChart | ScatterChart
-Chart: TypeAlias = NumericChart | BarChart
-
-
-def property_chart(pair: Pair, picture: Picture, choice: AxisChoice = "auto") -> PropertyChart:
+def property_chart(pair: Pair, picture: Picture, choice: AxisChoice = "auto") -> AnyChart:
     """Return the chart of the property: its value among those of the group."""
     if isinstance(picture.relation, CategoricalSketch):
         return BarChart(short(pair.column), _shares(picture.relation, None, pair.parent_value))
@@ -351,62 +119,85 @@ def property_chart(pair: Pair, picture: Picture, choice: AxisChoice = "auto") ->
     mark = _as_number(picture.place)
     axis = choose_axis(mark, inside, overall, ranges, choice)
     line, around = (_visible(_curve(item, axis), axis) for item in (inside, overall))
-    top = _top(line, around)
-    return DensityChart(
+    # the group decides on the height of the picture, the table may be cut
+    own, other = (float(item.y.max(initial=0.0)) for item in (line, around))
+    top = max(own, min(other, 1.5 * own))
+    shapes = [band(axis, low, high, "typical") for low, high in ranges]
+    shapes.append(area(_scaled(line, top), "inside"))
+    if pair.conditions:
+        shapes.append(curve(_scaled(around, top), "overall"))
+    reach = 0.0 if pair.scale <= 1 or not pair.reach else pair.reach
+    if reach:
+        off = reach * _MICROSECONDS if inside.form in TIMES else reach
+        shapes.insert(0, band(axis, mark - off, mark + off, "window"))
+    return Chart(
+        kind="density",
         name="usual distances from what is expected" if pair.given else short(pair.property),
         axis=axis,
-        inside=_scaled(line, top),
-        overall=_scaled(around, top) if pair.conditions else None,
-        typical=tuple(ranges),
-        typical_text=_ranges_text(pair),
         mark=mark,
         mark_text=_end_text(pair, pair.value),
-        window=_window(pair, mark, inside.form),
-        window_text=_window_text(pair),
+        shapes=(*shapes, *breaks(axis), upright(axis.place(mark))),
+        kept=tuple(ranges),
+        kept_text=_ranges_text(pair),
+        window_text=_window_text(pair) if reach else "",
     )
 
 
 def _scatter_chart(
     pair: Pair, found: RelationSketch, x: NumericSketch, y: NumericSketch, choice: AxisChoice
-) -> ScatterChart:
+) -> Chart:
     """Return the rows of a relation in a square, or along a line where it has one column."""
     points, low, high = found.band
     at = int(np.argmin(np.abs(points - found.own[0])))
     expected = float(low[at]), float(high[at])
     name, own = short(pair.column), short_value(pair.parent_value)
-    given = " and ".join(short(item) for item in pair.given)
+    mark, level = found.own
+    among = [_ends([*expected, *found.y])]
     if found.given is None:
-        axis = choose_axis(found.own[1], y, y, [_ends([*expected, *found.y])], choice)
-        rows = Line(
-            axis.places(found.y), np.linspace(0.3, 0.7, max(len(found.y), 1))[: len(found.y)]
-        )
-        shade = band(axis, *expected, "typical")
-        place = axis.place(found.own[1])
-        return ScatterChart(
-            name, axis, None, _seen(rows), shade, _rows_text(pair, found), place, 0.5, own
-        )
-    if found.is_series:
-        first, last = _ends([*found.x, found.own[0]])
-        room = (last - first) / 40 or 1.0
-        axis = Axis(((first - room, last + room),), is_log=False, form=x.form, is_cut=False)
-        levels = choose_axis(found.own[1], y, y, [_ends([*expected, *found.y])], choice)
-    elif found.given:
-        most = x.quantiles[2:5:2], y.quantiles[2:5:2]
-        axis = choose_axis(found.own[0], x, x, [_ends([found.own[0], *most[0]])], choice)
-        levels = choose_axis(found.own[1], y, y, [_ends([*expected, *most[1]])], choice)
+        axis, upwards = choose_axis(level, y, y, among, choice), None
+        heights = np.linspace(0.3, 0.7, max(len(found.y), 1))[: len(found.y)]
+        rows, shade = Line(axis.places(found.y), heights), band(axis, *expected, "typical")
+        mark, height, label = level, 0.5, name
     else:
-        axis = levels = _close_axis(found.own, y, choice)
-    return ScatterChart(
-        name=f"{short(found.given) if found.given else f'{name} expected by {given}'} →  {name} ↑",
+        if found.is_series:
+            first, last = _ends([*found.x, mark])
+            room = (last - first) / 40 or 1.0
+            axis = Axis(((first - room, last + room),), is_log=False, form=x.form, is_cut=False)
+            upwards = choose_axis(level, y, y, among, choice)
+        elif found.given:
+            most = x.quantiles[2:5:2], y.quantiles[2:5:2]
+            axis = choose_axis(mark, x, x, [_ends([mark, *most[0]])], choice)
+            upwards = choose_axis(level, y, y, [_ends([*expected, *most[1]])], choice)
+        else:
+            axis = upwards = _close_axis(found.own, y, choice)
+        rows = Line(axis.places(found.x), upwards.places(found.y))
+        shade = _between_lines(axis.places(points), upwards.places(low), upwards.places(high))
+        given = " and ".join(short(item) for item in pair.given)
+        along = short(found.given) if found.given else f"{name} expected by {given}"
+        height, label, own = upwards.place(level), f"{along} →  {name} ↑", f"{name} = {own}"
+    levels = None if upwards is None else upwards.ticks(5, math.inf)
+    is_seen = (rows.x >= 0) & (rows.x <= 1) & (rows.y >= 0) & (rows.y <= 1)
+    rows = Line(rows.x[is_seen], rows.y[is_seen])
+    is_series = found.is_series and levels is not None and len(rows.x) > 0
+    ends = np.array([0.0, 1.0])
+    place = axis.place(mark)
+    return Chart(
+        kind="scatter",
+        name=label,
         axis=axis,
+        mark=mark,
+        mark_text=own,
+        shapes=(
+            shade,
+            *(Shape(ends, np.full(2, tick.place), "line", "grid") for tick in levels or ()),
+            *([curve(rows, "series")] if is_series else []),
+            Shape(rows.x, rows.y, "dots", "rows"),
+            *breaks(axis),
+            upright(place, "mark guide"),
+            Shape(np.array([place]), np.array([height]), "dots", "this"),
+        ),
+        text=_rows_text(pair, found),
         levels=levels,
-        rows=_seen(Line(axis.places(found.x), levels.places(found.y))),
-        band=_between_lines(axis.places(points), levels.places(low), levels.places(high)),
-        rows_text=_rows_text(pair, found),
-        is_series=found.is_series,
-        mark_place=axis.place(found.own[0]),
-        mark_level=levels.place(found.own[1]),
-        mark_text=f"{name} = {own}",
     )
 
 
@@ -443,56 +234,62 @@ def _between_lines(x: Floats, low: Floats, high: Floats) -> Shape:
         x, low, high = np.append(x - 0.01, x + 0.01), np.repeat(low, 2), np.repeat(high, 2)
         inside = np.isfinite(low)
     x, low, high = (np.clip(side[inside], 0.0, 1.0) for side in (x, low, high))
-    middle = np.minimum(np.maximum(high - low, 2 * _LEAST_WIDTH) - (high - low), 1.0) / 2
+    middle = np.minimum(np.maximum(high - low, 2 * LEAST_WIDTH) - (high - low), 1.0) / 2
     up = np.concatenate((low - middle, (high + middle)[::-1]))
     return Shape(np.concatenate((x, x[::-1])), np.clip(up, 0.0, 1.0), "area", "typical")
 
 
-def _seen(rows: Line) -> Line:
-    """Return the points that lie inside of a picture."""
-    kept = (rows.x >= 0) & (rows.x <= 1) & (rows.y >= 0) & (rows.y <= 1)
-    return Line(rows.x[kept], rows.y[kept])
-
-
-def _window(pair: Pair, mark: float, form: Form) -> tuple[float, float] | None:
-    """Return the stretch at which the object is rarest; None where the usual window is."""
-    if pair.scale <= 1 or not pair.reach:
-        return None
-    reach = pair.reach * _MICROSECONDS if form in TIMES else pair.reach
-    return mark - reach, mark + reach
-
-
 def _window_text(pair: Pair) -> str:
-    if pair.scale <= 1 or not pair.reach:
-        return ""
     others = max(pair.near - 1, 0)
     rows = {0: "no other row", 1: "one other row"}.get(others, f"{others:,} other rows")
     return f"{rows}{' of the group' if pair.conditions else ''} within {distance(pair)}"
 
 
-def cdf_chart(pair: Pair, picture: Picture) -> CdfChart:
+def cdf_chart(pair: Pair, picture: Picture) -> Chart:
     """Return the chart of the measure: the densities of the rows, and that of the object."""
-    inside, overall = picture.densities
+    at_object, at_object_overall = picture.densities
     ranked = picture.inside.ranked, picture.overall.ranked
     high = 1.06 * max(float(densities[-1]) for densities in ranked)
-    return CdfChart(
-        high=high,
-        inside=cdf_line(ranked[0], high),
-        overall=cdf_line(ranked[1], high) if pair.conditions else None,
-        at_object=inside,
-        at_object_overall=overall,
-        above=picture.areas[0],
-        below=picture.areas[1],
+    axis = Axis(((0.0, high),), is_log=False, form="number", is_cut=False)
+    inside = cdf_line(ranked[0], high)
+    below, above = (_shown(part, high) for part in cdf_parts(inside, at_object))
+    shapes = [area(above, "above", 1.0), area(below, "below"), curve(_shown(inside, high), "steps")]
+    if pair.conditions:
+        shapes += [
+            curve(_shown(cdf_line(ranked[1], high), high), "overall"),
+            upright(axis.place(at_object_overall), "mark other"),
+        ]
+    return Chart(
+        kind="cdf",
+        name="density, as a multiple of the mean of the group",
+        axis=axis,
+        mark=at_object,
+        mark_text=f"{at_object:.3g}",
+        shapes=(*shapes, upright(axis.place(at_object))),
     )
 
 
-def strips(pair: Pair, picture: Picture) -> tuple[Strip, ...]:
+def _shown(line: Line, high: float) -> Line:
+    """Return a cdf in the unit square, in percents: nobody sees finer steps."""
+    return Line(line.x / high, np.rint(line.y * 100) / 100)
+
+
+def cdf_parts(line: Line, at_object: float) -> tuple[Line, Line]:
+    """Return a cdf up to f_o, and from there on, both with its value there as one more point."""
+    x, y = line.x, line.y
+    is_below = x <= at_object
+    at = np.array([at_object]), y[is_below][-1:]
+    below = Line(np.append(x[is_below], at[0]), np.append(y[is_below], at[1]))
+    return below, Line(np.append(at[0], x[~is_below]), np.append(at[1], y[~is_below]))
+
+
+def strips(pair: Pair, picture: Picture) -> tuple[AnyChart, ...]:
     """Return a strip for each condition: what it keeps of the whole table."""
     items = zip(pair.conditions, picture.context, picture.places, strict=True)
     return tuple(_strip(*item) for item in items)
 
 
-def _strip(condition: Condition, sketch: Sketch, place: float | Value) -> Strip:
+def _strip(condition: Condition, sketch: Sketch, place: float | Value) -> AnyChart:
     text, name = printable(str(condition), 120), short(condition.attribute)
     if isinstance(sketch, CategoricalSketch):
         return BarChart(text, _shares(sketch, None, place), is_condition=True)
@@ -502,16 +299,23 @@ def _strip(condition: Condition, sketch: Sketch, place: float | Value) -> Strip:
     axis = choose_axis(mark, sketch, sketch, [(min(interval + most), max(interval + most))], "auto")
     line = _visible(_curve(sketch, axis), axis)
     line = _scaled(line, float(line.y.max(initial=0.0)))
-    return NumericStrip(
-        text=text,
+    kept = _between(line, *(axis.place(end) for end in interval))
+    return Chart(
+        kind="strip",
         name=name,
         axis=axis,
-        line=line,
-        kept=_between(line, *(axis.place(end) for end in interval)),
-        interval=interval,
-        interval_text=text.removeprefix(f"{printable(condition.attribute)} ").removeprefix("is "),
         mark=mark,
         mark_text=short_value(value_of(sketch.form, mark)),
+        shapes=(
+            band(axis, *interval, "typical"),
+            area(line, "around"),
+            area(kept, "inside"),
+            *breaks(axis),
+            upright(axis.place(mark)),
+        ),
+        kept=(interval,),
+        kept_text=text.removeprefix(f"{printable(condition.attribute)} ").removeprefix("is "),
+        text=text,
     )
 
 
@@ -608,12 +412,6 @@ def _between(line: Line, low: float, high: float) -> Line:
     ends = np.interp([low, high], line.x, line.y)
     x = np.concatenate(([low], line.x[seen], [high]))
     return Line(x, np.concatenate((ends[:1], line.y[seen], ends[1:])))
-
-
-def _top(inside: Line, overall: Line) -> float:
-    """Return the density at the top of the picture: the group decides, the table may be cut."""
-    own = float(inside.y.max(initial=0.0))
-    return max(own, min(float(overall.y.max(initial=0.0)), 1.5 * own))
 
 
 def _scaled(line: Line, top: float) -> Line:

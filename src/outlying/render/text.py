@@ -13,6 +13,7 @@ import numpy as np
 from outlying import sentences as say
 from outlying.render import scene
 from outlying.render.axis import short
+from outlying.render.shapes import Line
 from outlying.results.findings import Findings, Population
 from outlying.results.many import Pattern
 from outlying.results.stories import OddCell, Pair, odd_cells
@@ -75,25 +76,28 @@ def sparkline(pair: Pair, width: int) -> list[str]:
     if pair.picture is None:
         return []
     chart = scene.property_chart(pair, pair.picture)
-    is_bars = isinstance(chart, scene.BarChart)
-    if isinstance(chart, scene.ScatterChart) or (pair.given and not is_bars):
+    if isinstance(chart, scene.BarChart):
+        lines = _bars(chart, width)
+    elif chart.kind == "scatter" or pair.given:
         return []  # how far rows are from what is expected says nothing without a page
-    lines = _density(chart, width) if isinstance(chart, scene.DensityChart) else _bars(chart, width)
+    else:
+        lines = _density(chart, width)
     return lines if all(text_width(line) <= width for line in lines) else []
 
 
-def _density(chart: scene.DensityChart, width: int) -> list[str]:
+def _density(chart: scene.Chart, width: int) -> list[str]:
     low, high = chart.axis.ends
     count = min(_MOST_CELLS, width - text_width(low) - text_width(high) - 2)
     if count < 10:
         return []
-    at = min(int(chart.axis.place(chart.mark) * count), count - 1)
+    at = min(int(chart.mark_place * count), count - 1)
     margin = " " * (text_width(low) + 1)
     label = _marked(at, chart.mark_text, count)
-    return [f"{low} {_levels(chart.inside, count)} {high}", margin + label]
+    (inside,) = chart.of_role("inside")
+    return [f"{low} {_levels(inside, count)} {high}", margin + label]
 
 
-def _levels(line: scene.Line, count: int) -> str:
+def _levels(line: Line, count: int) -> str:
     """Return a curve as blocks of eight heights; whatever is not empty shows."""
     fine = np.interp((np.arange(8 * count) + 0.5) / (8 * count), line.x, line.y)
     heights = fine.reshape(count, 8).max(axis=1)

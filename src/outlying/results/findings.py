@@ -28,7 +28,7 @@ from outlying.table.values import Value, plain, printable
 if TYPE_CHECKING:
     from outlying.derived.relations import RelationSummary
     from outlying.render.axis import AxisChoice
-    from outlying.render.scene import Theme
+    from outlying.render.shapes import Theme
     from outlying.table.selection import Selection
 
 SCHEMA = 3

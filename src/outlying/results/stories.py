@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from outlying.method.profiles import Picture, Ranges
     from outlying.render.axis import AxisChoice
     from outlying.render.plots import View
-    from outlying.render.scene import Theme
+    from outlying.render.shapes import Theme
     from outlying.search.evidence import Standing
 
 #: Weaker findings are none.

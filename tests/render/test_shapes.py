@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from outlying.render import scene, svg
+from outlying.render import shapes
 from outlying.render.axis import Axis
-from outlying.render.scene import Line
+from outlying.render.shapes import Line
 
 
 def points(path: str) -> list[tuple[int, int]]:
@@ -42,7 +42,7 @@ coordinates = st.lists(
 def test_a_path_goes_through_every_point(drawn: list[tuple[float, float]]) -> None:
     drawn = sorted(drawn, key=lambda point: point[0])
     line = Line(np.array([x for x, _ in drawn]), np.array([y for _, y in drawn]))
-    read = points(svg.path(line))
+    read = points(shapes.path(line))
     for x, y in drawn:
         assert any(
             on_segment(a, b, (x * 1000, 200 - y * 200))
@@ -63,19 +63,19 @@ def on_segment(a: tuple[int, int], b: tuple[int, int], c: tuple[float, float]) -
 def test_corners_stay_where_a_point_is_repeated() -> None:
     """A step, with its corner twice: from level to upright."""
     line = Line(np.array([0.0, 0.5, 0.5, 0.5, 1.0]), np.array([0.0, 0.0, 0.0, 1.0, 1.0]))
-    assert points(svg.path(line)) == [(0, 200), (500, 200), (500, 0), (1000, 0)]
+    assert points(shapes.path(line)) == [(0, 200), (500, 200), (500, 0), (1000, 0)]
 
 
 def test_an_area_closes_on_the_ground() -> None:
     line = Line(np.array([0.25, 0.5]), np.array([1.0, 0.5]))
-    drawn = svg.drawn([scene.area(line, "inside")])
+    drawn = shapes.drawn([shapes.area(line, "inside")])
     assert drawn == '<path class="inside" d="M250 200v-200l250 100v100z"/>'
 
 
 @pytest.mark.parametrize(("number", "x"), [(-1.0, 1.5), (1.234, 123.4), (20.0, 998.5)])
 def test_uprights_stay_inside(number: float, x: float) -> None:
     """What lies beyond an axis is marked at its end, where it can be seen."""
-    drawn = svg.drawn([scene.upright(axis().place(number))])
+    drawn = shapes.drawn([shapes.upright(axis().place(number))])
     assert f'<line class="mark" x1="{x:.1f}" x2="{x:.1f}" y1="0" y2="200"/>' == drawn
 
 
@@ -85,15 +85,15 @@ def axis() -> Axis:
 
 def test_bands_end_with_their_axis() -> None:
     band, window = (
-        svg.drawn([scene.band(axis(), low, high, role)])
+        shapes.drawn([shapes.band(axis(), low, high, role)])
         for low, high, role in ((2.0, 5.0, "typical"), (9.0, 90.0, "window"))
     )
     assert band == '<path class="typical" d="M200 200v-200h300v200z"/>'
     assert window == '<path class="window" d="M900 200v-200h100v200z"/>'
-    (single,) = points(svg.path(scene.band(axis(), 5.0, 5.0, "typical")))[2:3]
+    (single,) = points(shapes.path(shapes.band(axis(), 5.0, 5.0, "typical")))[2:3]
     assert single[0] >= 501
 
 
 def test_dots_are_lines_of_no_length() -> None:
-    dots = scene.Shape(np.array([0.5, 1.0]), np.array([0.0, 0.5]), "dots", "rows")
-    assert svg.drawn([dots]) == '<path class="rows" d="M500 200h0M1000 100h0"/>'
+    dots = shapes.Shape(np.array([0.5, 1.0]), np.array([0.0, 0.5]), "dots", "rows")
+    assert shapes.drawn([dots]) == '<path class="rows" d="M500 200h0M1000 100h0"/>'
