@@ -24,6 +24,7 @@ import numpy.typing as npt
 import pandas as pd
 
 import outlying
+from outlying.table.table import Condition
 
 Mask: TypeAlias = npt.NDArray[np.bool_]
 Found: TypeAlias = list[tuple[Mask, frozenset[str]]]
@@ -81,6 +82,7 @@ def by_outlying(data: pd.DataFrame, inside: Mask) -> Found:
     for rule in outlying.explain_set(data, rows=inside, most=MOST).rules:
         mask = np.ones(len(data), dtype=bool)
         for item in rule.conditions:
+            assert isinstance(item, Condition)  # nothing is planted that other columns say
             cells = data[item.attribute]
             if item.kind == "missing":
                 mask &= cells.isna().to_numpy()

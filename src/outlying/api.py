@@ -313,6 +313,15 @@ class Explainer:
         found = self._population.ranked(top, workers, progress)
         return found, self._population.targets_of(found, top)
 
+    def drawn(self) -> tuple[Table, int]:
+        """Return rows drawn from a stream, with all their columns, and how many rows it has."""
+        from outlying.stream.population import StreamedPopulation
+
+        assert isinstance(self._population, StreamedPopulation)  # noqa: S101 - ask is_streamed
+        every = Options(types=self.options.types, infinite=self.options.infinite, derive=False)
+        whole = StreamedPopulation(self._population.feeder, every)
+        return whole.drawn, whole.count()
+
     def in_memory(self, what: str) -> MemoryPopulation:
         """Return the population; refuse what cannot be asked of one that is read as a stream."""
         from outlying.search.memory import MemoryPopulation

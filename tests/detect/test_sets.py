@@ -7,12 +7,15 @@ import math
 from pathlib import Path
 from typing import Any
 
+import jsonschema
 import numpy as np
 import pandas as pd
 import pytest
 
 import outlying
 from outlying.detect.rules import chance, gain
+from outlying.results.sets import RelationCondition
+from outlying.table.table import Condition
 from tests.conftest import Run
 
 
@@ -40,6 +43,7 @@ def members(rule: outlying.Rule, data: pd.DataFrame) -> Any:
     """The rows of a rule, by loops over its conditions."""
     found = np.ones(len(data), dtype=bool)
     for item in rule.conditions:
+        assert isinstance(item, Condition)
         cells = data[item.attribute]
         if item.kind == "missing":
             found &= cells.isna().to_numpy()
@@ -117,6 +121,39 @@ def test_gaps_intervals_in_the_middle_and_whole_sets() -> None:
     assert "no other row is" in str(rule)
 
 
+def test_relations_are_conditions() -> None:
+    data, *_ = planted(3_000)
+    random = np.random.default_rng(5)
+    data["net"] = random.lognormal(4, 1, len(data)).round(2)
+    data["tax"] = random.integers(0, 90, len(data))
+    data["total"] = (data["net"] + data["tax"]).round(2)
+    heat = random.normal(20, 5, len(data))
+    data["heat"], data["cost"] = heat.round(2), (3 * heat + random.normal(0, 1, len(data))).round(2)
+    wrong = random.random(len(data)) < 0.01
+    data.loc[wrong, "total"] *= random.choice([0.5, 1.5], wrong.sum())
+    dear = random.random(len(data)) < 0.01
+    data.loc[dear, "cost"] += 12
+    data["late"] = wrong & (data["carrier"] != "A")
+    (rule,) = outlying.explain_set(data, where={"late": True}).rules
+    (item,) = (item for item in rule.conditions if isinstance(item, RelationCondition))
+    assert {item.attribute, *item.given} == {"net", "tax", "total"}
+    assert (item.side, rule.rows, rule.hits) == ("off", wrong.sum(), data["late"].sum())
+    data["late"] = dear
+    found = outlying.explain_set(data, where={"late": True})
+    (item,) = (item for item in found.rules[0].conditions if isinstance(item, RelationCondition))
+    texts = (
+        "cost is far more than expected, given heat",
+        "heat is far less than expected, given cost",
+    )
+    assert str(item) in texts
+    assert f"What columns say of others: {item.relation}." in found.text()
+    jsonschema.validate(json.loads(found.to_json()), outlying.json_schema())
+    content = found.to_dict()["rules"][0]["conditions"][0]
+    assert (content["kind"], content["relation"]) == ("relation", item.relation)
+    apart = outlying.explain_set(data, where={"late": True}, contexts=["heat", "net"])
+    assert not apart.rules
+
+
 def test_text_and_json() -> None:
     data, *_ = planted(2_000)
     found = outlying.explain_set(data, where={"late": True}, most=1)
@@ -177,6 +214,21 @@ def test_the_command(run: Run, tmp_path: Path) -> None:
     code, _, err = run("compare", path, "--row", "3")
     assert code == 2
     assert "--where-true COLUMN" in err
-    code, _, err = run("compare", path, "--where-true", "late", "--engine", "duckdb")
+    assert run("compare", path, "--where-true", "late", "--engine", "duckdb")[1] == out
+    code, _, err = run("compare", path, "--rows", "3", "--engine", "duckdb")
     assert code == 2
-    assert "needs all rows in memory" in err
+    assert "whose rows have no numbers" in err
+
+
+def test_of_a_large_stream_rows_are_drawn(tmp_path: Path) -> None:
+    data, *_ = planted(300_000)
+    path = tmp_path / "flights.parquet"
+    data[["carrier", "hour", "late"]].to_parquet(path)
+    scan = outlying.scan(path)
+    found = outlying.explain_set(scan, where={"late": True}, most=1)
+    assert [str(item) for item in found.rules[0].conditions] == ["carrier = B", "hour is 18 to 23"]
+    assert "among 262,144 rows that were drawn at random from 300,000" in found.text()
+    content = found.to_dict()
+    assert (content["rows"], content["set"]["drawn_from"]) == (262_144, 300_000)
+    with pytest.raises(outlying.OptionError, match=r"where=\{column: value\}"):
+        outlying.explain_set(scan, rows=[3])

@@ -324,10 +324,13 @@ def compare(source: str, top: int, form: str, output: str | None, **given: Any) 
         )
     naming.check_standard_input(source)
     data = open_source(source, take_reading(given))
+    whole = None
     if not isinstance(data, Table):
-        raise OptionError(
-            f"compare needs all rows in memory; {source} is read as a stream: add --engine memory"
-        )
+        columns = Explainer(data).table
+        naming.request(columns, is_streamed=True)  # which refuses numbers of rows
+        own = column_choices(given_of(given), columns)
+        own = {name: own[name] for name in ("types", "infinite") if name in own}
+        data, whole = Explainer(data, **own).drawn()
     request = naming.request(data, is_streamed=False)
     named = dict(request.wheres[0]) if request.wheres else {}
     with Output.to(output, (source, *naming.files)) as out:
@@ -337,5 +340,5 @@ def compare(source: str, top: int, form: str, output: str | None, **given: Any) 
         table = explainer.table
         inside = np.zeros(table.rows, dtype=bool)
         inside[table.matching(named) if named else list(request.rows or ())] = True
-        found = explained_set(explainer, inside, most)
+        found = explained_set(explainer, inside, most, whole)
         out.write(found.to_json(indent=2) if form == "json" else found.text())

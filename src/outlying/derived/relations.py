@@ -11,7 +11,7 @@ import dataclasses
 import hashlib
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Any, ClassVar, TypeAlias, TypedDict
+from typing import Any, ClassVar, Literal, TypeAlias, TypedDict
 
 import numpy as np
 
@@ -44,6 +44,9 @@ QUANTITIES: tuple[Form, ...] = ("number", "integer", "duration")
 FARTHEST_NUMBER = 1e100
 SHORT = 40  # characters of a name or a value
 Facts: TypeAlias = Mapping[str, str | int]
+#: How a row breaks a relation.
+Side: TypeAlias = Literal["above", "below", "off", "far above", "far below"]
+_SIDES: dict[Side, str] = {"above": "more than", "below": "less than"}
 
 NO_LIMITS = -math.inf, math.inf
 
@@ -215,6 +218,9 @@ class Relation:
     says_more: ClassVar[bool] = True  # whether it says more than a context of the same columns
     kind: ClassVar[str]
     words: ClassVar[str]  # a template of its sentence
+    #: What is said of rows that break it, and how: of numbers that others predict, on which side.
+    exception: ClassVar[str] = say.EXCEPTION
+    sides: ClassVar[Mapping[Side, str]] = {"off": ""}
     #: How the derived column is called: of `parent`, `given`, and for the past, of `order`.
     title: ClassVar[str] = "{parent} given {given}"
 
@@ -272,8 +278,16 @@ class Relation:
     @property
     def sentence(self) -> str:
         """The relation in words."""
+        return self._told(self.words)
+
+    def exception_text(self, side: Side) -> str:
+        """Say of a group of rows that they break it."""
+        return self._told(self.exception, **{"side": self.sides[side], **self.facts})
+
+    def _told(self, words: str, **facts: str | int) -> str:
         given = listed(printable(name, SHORT) for name in self.given)
-        return self.words.format(column=printable(self.parent, SHORT), given=given, **self.facts)
+        told = {"column": printable(self.parent, SHORT), "relation": printable(self.name)}
+        return words.format(given=given, **{**told, **self.facts, **facts})
 
     def ends_expected(self, values: Mapping[str, Value]) -> tuple[float, float] | None:  # noqa: ARG002
         """Return the least and the greatest number that is expected; None of what is no number."""
@@ -351,6 +365,12 @@ class Fitted(Prediction):
 
     kind: ClassVar[str] = "fit"
     words: ClassVar[str] = say.DEPENDS
+    exception: ClassVar[str] = say.OUT_OF_RANGE
+    sides: ClassVar[Mapping[Side, str]] = _SIDES | {
+        "off": "not as",
+        "far above": "far more than",
+        "far below": "far less than",
+    }
 
     def residuals(self, values: Floats, inputs: Sequence[Values]) -> Floats:
         """Return how far values are from what is expected."""
@@ -387,6 +407,8 @@ class Computed(Prediction):
 
     kind: ClassVar[str] = "formula"
     words: ClassVar[str] = say.COMPUTED
+    exception: ClassVar[str] = say.NOT_COMPUTED
+    sides: ClassVar[Mapping[Side, str]] = _SIDES | {"off": "not"}
 
     def residuals(self, values: Floats, inputs: Sequence[Values]) -> Floats:
         """Return how far values are from what they should be."""

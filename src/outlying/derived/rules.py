@@ -64,6 +64,7 @@ class Follows(Relation):
     is_by_names: ClassVar[bool] = True
     kind: ClassVar[str] = "dependency"
     words: ClassVar[str] = say.FOLLOWS
+    exception: ClassVar[str] = say.NOT_FOLLOWING
     title: ClassVar[str] = "{parent} as {given} says"
 
     def column(self, columns: Mapping[str, Column]) -> Column:
@@ -99,6 +100,7 @@ class Ordered(Relation):
 
     kind: ClassVar[str] = "order"
     words: ClassVar[str] = say.ORDERED
+    exception: ClassVar[str] = say.OUT_OF_ORDER_RULE
     title: ClassVar[str] = "{parent} beside {given}"
 
     def column(self, columns: Mapping[str, Column]) -> Column:
@@ -134,6 +136,7 @@ class OneOf(Relation):
 
     kind: ClassVar[str] = "one of"
     words: ClassVar[str] = say.EXACTLY_ONE
+    exception: ClassVar[str] = say.NOT_ONE
     title: ClassVar[str] = "one of {parent}, {given}"
 
     def column(self, columns: Mapping[str, Column]) -> Column:

@@ -1,14 +1,16 @@
 """The search for rules that tell the rows of a set from all others.
 
 A rule is a group of rows by up to four conditions, those of the engine: natural intervals, windows
-of ranks, categories, gaps. The conditions as rows of 0 and 1 times themselves, over all rows and
-over those of the set, count every group of two conditions at once; the best of these grow by
-further conditions, and the ends of their intervals are moved to where they tell most. The best rule
-is taken, its rows are laid aside, and the next one is sought among what is left.
+of ranks, categories, gaps; and that a relation between columns is broken. The conditions as rows
+of 0 and 1 times themselves, over all rows and over those of the set, count every group of two
+conditions at once; the best of these grow by further conditions, and the ends of their intervals
+are moved to where they tell most. The best rule is taken, its rows are laid aside, and the next one
+is sought among what is left.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import statistics
 from collections.abc import Iterator
@@ -18,8 +20,10 @@ import numpy as np
 import numpy.typing as npt
 
 from outlying.api import Explainer
+from outlying.derived.relations import Relation
 from outlying.errors import RowError
-from outlying.results.sets import Rule, SetExplanation
+from outlying.method.distances import EXPECTED
+from outlying.results.sets import RelationCondition, Rule, SetExplanation
 from outlying.search.cells import NumericAttribute
 from outlying.search.evaluation import Groups
 from outlying.table.columns import Floats, Mask
@@ -37,13 +41,16 @@ ENDS = 48
 _BLOCK = 16_384  # rows that are multiplied at once
 
 Counts: TypeAlias = npt.NDArray[np.float64]
-#: Conditions by number; or a numeric attribute between two ends, both included.
+#: Conditions by number, after those of the table that relations are broken; or a numeric attribute
+#: between two ends, both included.
 Part: TypeAlias = int | tuple[int, float, float]
 Parts: TypeAlias = tuple[Part, ...]
 
 
-def explained_set(explainer: Explainer, inside: Mask, top: int = 5) -> SetExplanation:
-    """Explain the rows of a mask."""
+def explained_set(
+    explainer: Explainer, inside: Mask, top: int = 5, whole: int | None = None
+) -> SetExplanation:
+    """Explain the rows of a mask; of a stream `whole` is how many rows there are."""
     count, total = int(inside.sum()), len(inside)
     if not 0 < count < total:
         none = "no row" if not count else "every row"
@@ -61,7 +68,16 @@ def explained_set(explainer: Explainer, inside: Mask, top: int = 5) -> SetExplan
         told.append(Rule.of(conditions, *own, new, count, total, width))
     tried = sum(search.possible(size + 1) for size in range(search.depth))
     held = int((covered & inside).sum())
-    return SetExplanation(tuple(told), explainer.population, count, held, tried)
+    return SetExplanation(tuple(told), explainer.population, count, held, tried, whole or total)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class _Exceptions:
+    """The rows that break a relation, on one side or on any."""
+
+    condition: RelationCondition
+    rows: Mask
+    owner: int
 
 
 class _Search:
@@ -73,8 +89,11 @@ class _Search:
         self.cells, self.attributes = prepared.model().cells, self.groups.attributes
         self.inside, self.left = inside, np.ones(len(inside), dtype=bool)
         self.depth = explainer.options.max_conditions
-        self.numbers = self._numbers() if self.cells.spans else np.arange(0)
-        self.owners = self.cells.owners[self.numbers]
+        self.exceptions = list(self._exceptions(explainer))
+        own = np.array([item.owner for item in self.exceptions], dtype=np.int32)
+        self.all_owners = np.concatenate([self.cells.owners, own]).astype(np.int32)
+        self.numbers = self._numbers()
+        self.owners = self.all_owners[self.numbers]
         self.price = math.log(max(len(self.numbers), 2))
 
     @property
@@ -88,13 +107,31 @@ class _Search:
 
     def _numbers(self) -> npt.NDArray[np.int64]:
         """Return the conditions that are tried; of too many, those that tell most alone."""
-        every = np.arange(len(self.cells.spans))
+        every = np.arange(len(self.all_owners))
         if len(every) > MOST_CONDITIONS:
-            masks = (self.groups.mask(int(number)) for number in every)
+            masks = (self._mask(int(number)) for number in every)
             own = np.array([(m.sum(), (m & self.inside).sum()) for m in masks], dtype=float)
             told = gain(own[:, 0], own[:, 1], len(self.inside), int(self.inside.sum()))
             every = np.sort(np.argsort(-told, kind="stable")[:MOST_CONDITIONS])
         return every
+
+    def _exceptions(self, explainer: Explainer) -> Iterator[_Exceptions]:
+        """Return the rows that are not as relations say, of columns that rules may be made of."""
+        for place, attribute in enumerate(self.attributes):
+            relation = attribute.column.origin
+            if not isinstance(relation, Relation) or not isinstance(attribute, NumericAttribute):
+                continue
+            if not all(map(explainer.options.compares_by, relation.used)):
+                continue
+            away = attribute.column.values
+            for side in relation.sides:
+                way = side.removeprefix("far ")
+                least = EXPECTED if way == side else 2 * EXPECTED
+                off = {"above": away, "below": -away, "off": np.abs(away)}[way] > least
+                names = relation.parent, relation.given, side
+                told = RelationCondition(*names, relation.exception_text(side), relation.sentence)
+                if off.any() and not off.all():
+                    yield _Exceptions(told, off, -1 - place)
 
     # --- rules ----------------------------------------------------------------------------------
 
@@ -185,12 +222,18 @@ class _Search:
     def _blocks(self, chosen: Mask) -> Iterator[tuple[npt.NDArray[np.float32], Mask]]:
         """Return the conditions of some rows as 0 and 1, and which of these are in the set."""
         rows = np.flatnonzero(chosen)
-        spans = [self.cells.spans[int(number)] for number in self.numbers]
+        spans = self.cells.spans
         for start in range(0, len(rows), _BLOCK):
             some = rows[start : start + _BLOCK]
-            matrix = np.empty((len(spans), len(some)), dtype=np.float32)
-            codes = {s.attribute: self.groups.codes(s.attribute)[some] for s in spans}
-            for place, span in enumerate(spans):
+            matrix = np.empty((len(self.numbers), len(some)), dtype=np.float32)
+            codes: dict[int, Any] = {}
+            for place, number in enumerate(self.numbers.tolist()):
+                if number >= len(spans):
+                    matrix[place] = self._mask(number)[some]
+                    continue
+                span = spans[number]
+                if span.attribute not in codes:
+                    codes[span.attribute] = self.groups.codes(span.attribute)[some]
                 own = codes[span.attribute]
                 np.logical_and(
                     own >= span.low, own <= span.high, out=matrix[place], casting="unsafe"
@@ -199,11 +242,25 @@ class _Search:
 
     # --- parts of rules -------------------------------------------------------------------------
 
-    def _attribute(self, part: Part) -> int:
-        return part[0] if isinstance(part, tuple) else self.cells.spans[part].attribute
-
     def _owner(self, part: Part) -> int:
-        return int(self.cells.families[self._attribute(part)])
+        owners = (
+            (self.cells.families, part[0]) if isinstance(part, tuple) else (self.all_owners, part)
+        )
+        return int(owners[0][owners[1]])
+
+    def _numeric(self, part: Part) -> int | None:
+        """Return the attribute whose interval a part is; None where it is none."""
+        if isinstance(part, tuple):
+            return part[0]
+        span = self.cells.spans[part] if part < len(self.cells.spans) else None
+        if span is None or span.high == 0:
+            return None
+        is_numeric = isinstance(self.attributes[span.attribute], NumericAttribute)
+        return span.attribute if is_numeric else None
+
+    def _mask(self, number: int) -> Mask:
+        known = len(self.cells.spans)
+        return self.groups.mask(number) if number < known else self.exceptions[number - known].rows
 
     def mask(self, parts: Parts) -> Mask:
         """Return which rows a rule covers."""
@@ -213,7 +270,7 @@ class _Search:
                 own = self._values(part[0])
                 found &= (own >= part[1]) & (own <= part[2])
             else:
-                found &= self.groups.mask(part)
+                found &= self._mask(part)
         return found
 
     def _values(self, place: int) -> Floats:
@@ -221,9 +278,12 @@ class _Search:
         assert isinstance(attribute, NumericAttribute)  # noqa: S101 - or it had no ends
         return attribute.column.values
 
-    def condition(self, part: Part) -> Condition:
+    def condition(self, part: Part) -> Condition | RelationCondition:
         """Describe a part of a rule by what the rows that satisfy it hold."""
         if not isinstance(part, tuple):
+            known = len(self.cells.spans)
+            if part >= known:
+                return self.exceptions[part - known].condition
             return self.groups.condition(part).condition
         attribute = self.attributes[part[0]]
         values = self._values(part[0])
@@ -235,9 +295,8 @@ class _Search:
         """Move the ends of intervals to where the rule tells most, twice round."""
         for _ in range(2):
             for number, part in enumerate(parts):
-                place = self._attribute(part)
-                is_gap = not isinstance(part, tuple) and self.cells.spans[part].high == 0
-                if is_gap or not isinstance(self.attributes[place], NumericAttribute):
+                place = self._numeric(part)
+                if place is None:
                     continue
                 others = (*parts[:number], *parts[number + 1 :])
                 new = (*parts[:number], self._interval(place, others), *parts[number + 1 :])

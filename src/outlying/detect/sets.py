@@ -12,6 +12,7 @@ from outlying.checks import check_whole
 from outlying.errors import OptionError, RowError
 from outlying.keywords import ExplainKeywords
 from outlying.results.sets import SetExplanation
+from outlying.sources import registry
 
 
 def explain_set(
@@ -24,10 +25,11 @@ def explain_set(
 ) -> SetExplanation:
     """Say what sets some rows of a table apart: rules with coverage, precision and risk ratio.
 
-    `data` is what `outlying.explain` takes, read into memory. The set is all rows with the values
-    of `where`, whose columns are then not compared; or `rows`: positions, or a mask with True or
-    False for each row. `most` is how many rules are told at most. Further options are those of
-    `outlying.explain`: `contexts=` names the columns of which rules may be made.
+    `data` is what `outlying.explain` takes; of a stream too large to be held, rules are found on
+    up to 262,144 rows that are drawn by what they hold, and counted in these. The set is all rows
+    with the values of `where`, whose columns are then not compared; or `rows`: positions, or a mask
+    with True or False for each row. `most` is how many rules are told at most. Further options are
+    those of `outlying.explain`: `contexts=` names the columns of which rules may be made.
     """
     from outlying.detect.rules import explained_set
 
@@ -36,13 +38,21 @@ def explain_set(
         raise OptionError("which rows? Give exactly one of rows= and where=")
     if where is not None:
         options["exclude"] = [*(options.get("exclude") or ()), *where]
-    explainer = Explainer(data, **options)
-    explainer.in_memory("explain_set()")
+    explainer, total = Explainer(data, **options), None
+    if explainer.is_streamed:
+        if rows is not None:
+            raise OptionError(
+                f"{explainer.table.source} is read as a stream, whose rows have no positions: "
+                "name them by where={column: value}"
+            )
+        found, total = explainer.drawn()
+        own: Any = {name: value for name, value in options.items() if name not in registry.OPTIONS}
+        explainer = Explainer(found, **own)
     table = explainer.table
-    found = table.matching(where) if where is not None else _positions(rows, table.rows)
+    held = table.matching(where) if where is not None else _positions(rows, table.rows)
     inside = np.zeros(table.rows, dtype=bool)
-    inside[found] = True
-    return explained_set(explainer, inside, most)
+    inside[held] = True
+    return explained_set(explainer, inside, most, total)
 
 
 def _positions(rows: Any, count: int) -> list[int]:

@@ -14,6 +14,25 @@ from outlying.table.table import Condition
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
+class RelationCondition:
+    """The rows of a group break a relation: their column is more than others say, less, or off."""
+
+    attribute: str
+    given: tuple[str, ...]
+    side: str
+    text: str
+    relation: str  # that is broken, in words
+
+    def __str__(self) -> str:
+        return self.text
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the condition as it stands in the JSON result."""
+        fields = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+        return fields | {"kind": "relation", "given": list(self.given)}
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
 class Rule:
     """A group of rows that are in the set more often than others.
 
@@ -24,7 +43,7 @@ class Rule:
     were compared had been told.
     """
 
-    conditions: tuple[Condition, ...]
+    conditions: tuple[Condition | RelationCondition, ...]
     rows: int
     hits: int
     new: int
@@ -36,7 +55,7 @@ class Rule:
     @classmethod
     def of(
         cls,
-        conditions: tuple[Condition, ...],
+        conditions: tuple[Condition | RelationCondition, ...],
         rows: int,
         hits: int,
         new: int,
@@ -86,6 +105,7 @@ class SetExplanation(Document):
 
     `rows` are in the set, `covered` of them in the group of a rule; `tried` is how many groups
     there are to choose from: the rules had to tell more than the best of these does by chance.
+    `whole` is how many rows the table has, more than `population.rows` where these were drawn.
     """
 
     rules: tuple[Rule, ...]
@@ -93,6 +113,7 @@ class SetExplanation(Document):
     rows: int
     covered: int
     tried: int
+    whole: int
 
     def __repr__(self) -> str:
         return f"<SetExplanation: {self.rows:,} rows, {len(self.rules)} rules>"
@@ -112,11 +133,24 @@ class SetExplanation(Document):
             parts.append(f"{covered} {say.SET_TRIED.format(tried=self.tried)}")
         else:
             parts.append(say.SET_NOTHING.format(tried=self.tried))
+        told = (item for rule in self.rules for item in rule.conditions)
+        broken = dict.fromkeys(
+            item.relation for item in told if isinstance(item, RelationCondition)
+        )
+        if self.whole > total:
+            parts.append(say.SET_DRAWN.format(rows=total, whole=self.whole))
+        if broken:
+            parts.append(say.SET_RELATIONS.format(relations="; ".join(broken)))
         return "\n\n".join(parts)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the result as plain values."""
         return self.population.to_dict() | {
-            "set": {"rows": self.rows, "covered": self.covered, "tried": self.tried},
+            "set": {
+                "rows": self.rows,
+                "covered": self.covered,
+                "tried": self.tried,
+                "drawn_from": self.whole if self.whole > self.population.rows else None,
+            },
             "rules": [rule.to_dict() for rule in self.rules],
         }
