@@ -237,7 +237,7 @@ def test_infinite_values(weather: dict[str, Any]) -> None:
         outlying.explain(data, row=0)
     assert (caught.value.column, caught.value.row) == ("temp", 17)
     findings = outlying.explain(data, row=0, infinite="missing")
-    assert "column 'temp': an infinite value counts as missing" in findings.notes
+    assert "Column 'temp': an infinite value counts as missing." in findings.notes
     outlying.explain(data, row=0, exclude=["temp"])
     outlying.explain(data, row=0, columns=["city", "noise"])
     new = outlying.explain(

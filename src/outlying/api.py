@@ -234,7 +234,8 @@ class Explainer:
             return tuple(self.table.column(name).name for name in self.options.id)
         if self.is_streamed:
             return ()
-        return naming_columns(self.table, self._population.selection().skipped)
+        people = self.in_memory("naming")
+        return naming_columns(people.yardstick, people.selection().skipped)
 
     def name_of(self, row: int) -> tuple[tuple[str, Value], ...]:
         """Return the values that name a row of a table in memory."""

@@ -58,6 +58,7 @@ OTHERS_LIKE_IT = "Only {count:,} rows are like that."
 NOT_TOGETHER = "{columns} do not fit together: any of them may be wrong."
 MOST_LIKELY = "most likely {column} is wrong"
 MAY_BE_WRONG = "most likely {columns} is wrong: other relations hold"
+ALSO_ODD_WHERE = "Also odd {findings}."
 ALSO_ODD = "Also odd: {findings}."
 OTHER_SIDE = "The same from the other side: {findings}."
 AND_MORE = "; and {count:,} more"
@@ -288,7 +289,7 @@ IN_BINS = (
     "Columns of very many different values were counted in narrow bins: outlierness, rarity, tail "
     "and lift are within {bound:.2g} of exact."
 )
-NEW_ROW_JOINED = "The new row was compared as one more row of the table."
+NEW_ROW_JOINED = "The new row was compared with the rows of the table, as if it were one of them."
 PAPER_CATEGORIES = "By the paper's measure a categorical property cannot exceed 0.46."
 PAPER_BINS = (
     "Numbers were cut into {bins} {kind} bins: the older method, for comparison; its scores change "
@@ -307,6 +308,84 @@ LEAVES_IT_OUT = "leaves it out"
 LEAVES_THEM_OUT = "leaves them out"
 SHOWS_MORE = "shows more findings"
 A_HIGHER = "A higher {option}"
+
+# --- notes: how a table was read -----------------------------------------------------------------
+
+COLUMN_WAS = "Column {column} was {said}."
+COLUMN_HOLDS = "Column {column}: {said}."
+COLUMNS_HOLD = "Columns {columns}: {said}."
+READ_AS = "read as {what}: {example}"
+READ_BY_ORDER = "read as {order}: {example} is a date in no other order"
+READ_IN_DOUBT = "read as {order}: {example}, though it could be {other}"
+READ_TEXT = "'{text}' is {value}"
+BOUNDS = ("1 row holds a bound, '{text}'", "{rows:,} rows hold a bound such as '{text}'")
+UNLIKE_THE_REST = ("1 row is written unlike the rest", "{rows:,} rows are written unlike the rest")
+HOLDS_NONE = ("1 row holds no {noun}", "{rows:,} rows hold no {noun}")
+MISFITS = "{rows}: {texts}"
+GAP_WORD = ("{word} (1 row)", "{word} ({rows:,} rows)")
+GAPS = ("{words} counts as missing", "{words} count as missing")
+BLANK = "blank"
+COMMAS = "decimal commas were read as decimal points"
+POINTS_IN_DOUBT = "points were read as decimal points, though they may mark thousands"
+POINTS_OF_THOUSANDS = "points were read as marks of thousands, as other columns have decimal commas"
+LONG_NUMBERS = "whole numbers beyond 2**53 were read as categories"
+FINE_SECONDS = (
+    "decimals of seconds beyond microseconds were left out in 1 row",
+    "decimals of seconds beyond microseconds were left out in {rows:,} rows",
+)
+MIXED_VALUES = "mixed values ({found}) were taken as texts"
+INFINITE = ("an infinite value counts as missing", "{rows:,} infinite values count as missing")
+NOT_READ = (
+    "a text that is no {noun} counts as missing: {text}",
+    "{rows:,} texts that are no {noun}s count as missing, such as {text}",
+)
+NOT_IN_ALL_FILES = "it is in {some} of {files} files, and counts as missing in the others"
+KEY_TWICE = "it is in the files and in the names of their folders, which were taken"
+RARE_LABELS = "its rare labels count as one label in the comparison"
+TOO_MANY_LABELS = (
+    "it has more than {most:,} different values, too many to tell misspellings, parts of dates and "
+    "what occurs twice in a stream"
+)
+GOES_ON = "it goes on where the model ends, and was not compared"
+NO_HEADER = "No header line was found: columns are named column0, column1, ..."
+LAST_ROW_TOTALS = "The last row was left out: it holds totals ({cells})."
+LINES_LEFT_OUT = (
+    "A line {where} the table was left out: {lines}.",
+    "{count} lines {where} the table were left out: {lines}.",
+)
+EMPTY_ROWS = ("1 empty row was left out.", "{count:,} empty rows were left out.")
+EMPTY_FILES = ("1 empty file was left out.", "{count:,} empty files were left out.")
+MERGED_CELLS = "The value of merged cells is taken for each of them."
+SHEET_READ = "Sheet {sheet} was read; the others are {others} (the option sheet names one)."
+ENCODING_GUESSED = "The file was read as {encoding} text; if that is wrong, name its encoding."
+OTHER_FORMAT = "The file holds {form}, whatever its name says."
+NOT_IN_MODEL = "Not in the model, and not compared: {columns}."
+COMPARED_WITH = "Compared with the {rows:,} rows of {source}."
+COPIES_IN_SAMPLE = (
+    "Some rows are repeated very often, others are not: the sample, drawn from {sampled:,} of "
+    "about {distinct:,} distinct rows, may hold too many or too few copies."
+)
+NO_SCORE = (
+    "1 row has no score and cannot be ranked.",
+    "{rows:,} rows have no score and cannot be ranked.",
+)
+ALL_TIED = "All rows have the same score: none stands out."
+TIED = (
+    "1 more row has the same score as the last one here, and comes later in the table.",
+    "{rows:,} more rows have the same score as the last one here, and come later in the table.",
+)
+DRAWN_IN_ROUNDS = (
+    "Each of the {rounds:,} rounds scored all {rows:,} rows by their distance to {drawn:,} of "
+    "them, drawn by what they hold: {compared:,} in all."
+)
+FEW_NEIGHBOURS = (
+    "There are few rows: {neighbours} neighbours were used, half of the other rows, not {wanted}."
+)
+BY_FDR = (
+    "Exceptional by a false discovery rate of {fdr:.0%}: strengths of ordinary rows are taken to "
+    "have an exponential tail, fitted to their strongest twentieth."
+)
+BY_ALERTS = "The {count:,} strongest rows count as exceptional; {chance:.1f} would by chance."
 
 # --- what numbers mean ---------------------------------------------------------------------------
 

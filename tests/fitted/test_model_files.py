@@ -177,6 +177,13 @@ def test_labels_that_happen_to_be_digits_are_labels(tmp_path: Path) -> None:
     assert [found.table.column("code").value(row) for row in range(3)] == ["12", "13", "12"]
 
 
+def test_plain_numbers_fit_a_model_that_has_met_a_text() -> None:
+    base = {"x": [*map(str, range(299)), "haemolysed"], "y": [*"ab"] * 150}
+    new = {"x": [1.0, 2.0, 9000.0], "y": ["a", "b", "a"]}
+    found = outlying.detect(outlying.Explainer(new, against=base), unusual=True)
+    assert [item.row for item in found.rows if item.findings is not None][:1] == [2]
+
+
 def test_dates_are_read_as_those_of_the_model() -> None:
     rng = np.random.default_rng(1)
     days = [f"{d:02}/{m:02}/2024" for d, m in rng.integers(1, (29, 13), (300, 2)).tolist()]
@@ -352,6 +359,6 @@ def test_what_only_goes_on_is_nothing_odd() -> None:
     found = outlying.detect(outlying.Explainer(new, against=base))
     assert {item.row for item in found.rows} == {3, 5}
     assert [note for note in found.notes if "goes on" in note] == [
-        f"column {name!r} goes on beyond these, and is not compared"
+        f"Column {name!r}: it goes on where the model ends, and was not compared."
         for name in ("key", "at", "until")
     ]

@@ -214,7 +214,7 @@ class TestCompression:
         path = tmp_path / "t.csv"
         path.write_bytes(parquet())
         assert values_of(path) == ROWS
-        assert read(path).notes == ("holds Parquet, whatever its name says",)
+        assert read(path).notes == ("The file holds Parquet, whatever its name says.",)
         path.write_bytes(gzip.compress(parquet()))
         assert values_of(path) == ROWS
 
@@ -293,7 +293,7 @@ class TestEncodings:
         path.write_bytes(gzip.compress(content) if name.endswith(".gz") else content)
         table = read(path)
         assert column_values(table, "name") == NAMES
-        note = f"taken for {said} text; if that is wrong, name its encoding"
+        note = f"The file was read as {said} text; if that is wrong, name its encoding."
         assert table.notes == ((note,) if said else ())
         if name != "t.jsonl":
             feeder = outlying.scan(path)

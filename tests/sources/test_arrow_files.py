@@ -88,7 +88,7 @@ def test_folders(tmp_path: Path, kind: str) -> None:
     WRITERS[kind](tmp_path / "in1", TABLE.select(["a"]))
     feeder = outlying.scan(tmp_path)
     assert feeder.schema().names == ["a", "b", "c"]
-    assert "column 'b': not in 1 of 2 files, read as missing there" in feeder.notes
+    assert "Column 'b': it is in 1 of 2 files, and counts as missing in the others." in feeder.notes
     assert len(rows_of(feeder, ["b"])) == 450
     keyed = tmp_path / "keys" / "year=2024"
     keyed.mkdir(parents=True)

@@ -424,7 +424,7 @@ class TestSqlite:
         feeder = outlying.scan(self.database(tmp_path, f"CREATE TABLE t AS {query}"))
         found = [row[0] for row in rows_of(feeder)]
         assert found == [dt.datetime(2024, 1, day, 10, 0, 0, 123456) for day in (1, 2)]
-        said = "column 'm': decimals of seconds beyond microseconds left out in 1 row"
+        said = "Column 'm': decimals of seconds beyond microseconds were left out in 1 row."
         assert feeder.notes == (said,)
 
     @settings(max_examples=25)

@@ -68,14 +68,17 @@ class TestCells:
     def test_numbers_and_texts_in_one_column_are_categories(self, sheet: Any) -> None:
         table = sheet([["id", "n"], ["A1", 1], [17, 2], [2.5, 3]])
         assert column_values(table, "id") == ["A1", "17", "2.5"]
-        assert table.notes == ("column 'id': mixed values (float, int, str) taken as texts",)
+        assert table.notes == ("Column 'id': mixed values (float, int, str) were taken as texts.",)
 
 
 class TestLayout:
     def test_titles_and_empty_rows(self, sheet: Any) -> None:
         table = sheet([["Report 2024"], [], ["a", "b"], [1, "x"], [], [2, "y"], [], []], ["A1:B1"])
         assert rows_of(table) == [[1, "x"], [2, "y"]]
-        assert table.notes == ("left out above the header: 'Report 2024'", "1 empty row left out")
+        assert table.notes == (
+            "A line above the table was left out: 'Report 2024'.",
+            "1 empty row was left out.",
+        )
 
     def test_a_header_of_merged_cells(self, sheet: Any) -> None:
         table = sheet(
@@ -89,12 +92,12 @@ class TestLayout:
     def test_merged_cells_of_rows_count_for_each(self, sheet: Any) -> None:
         table = sheet([["city", "n"], ["A", 1], [None, 2], ["B", 3]], ["A2:A3"])
         assert rows_of(table) == [["A", 1], ["A", 2], ["B", 3]]
-        assert table.notes == ("the value of merged cells is taken for each of them",)
+        assert table.notes == ("The value of merged cells is taken for each of them.",)
 
     def test_no_header(self, sheet: Any) -> None:
         table = sheet([[1, 2.5], [2, 3.5]])
         assert (table.names, table.rows) == (["column0", "column1"], 2)
-        assert "no header line found" in table.notes[0]
+        assert "No header line was found" in table.notes[0]
 
     def test_columns_without_a_name(self, sheet: Any) -> None:
         table = sheet([[None, "a", None, None, "b"], [None, 1, 5, None, 2], [None, 2, 6, None, 3]])
@@ -120,7 +123,7 @@ class TestSheets:
 
     def test_the_first_is_taken_and_said(self, path: Path) -> None:
         table = read(path)
-        note = """sheet 'A' is read; others: 'B', "it's" (the option sheet)"""
+        note = """Sheet 'A' was read; the others are 'B', "it's" (the option sheet names one)."""
         assert (table.names, table.notes) == (["a"], (note,))
 
     def test_by_name(self, path: Path, run: Run) -> None:

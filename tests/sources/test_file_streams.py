@@ -20,8 +20,8 @@ from hypothesis import strategies as st
 
 import outlying
 from outlying.errors import ColumnError, SourceError
+from outlying.sentences import NO_HEADER
 from outlying.sources import csv, passes, read
-from outlying.sources.columns import NO_HEADER
 from outlying.sources.passes import Feeder
 from tests.feeding import Collect, Count, rows_of, table_of, types_of
 
@@ -117,7 +117,7 @@ class TestParquet:
         write(tmp_path / "k=2" / "1.parquet", x=[1], k=[5])
         feeder = outlying.scan(tmp_path)
         assert rows_of(feeder, ["k"]) == [(1,), (2,)]
-        assert any("'k': in the files and in the names" in note for note in notes_of(feeder))
+        assert any("'k': it is in the files and in the names" in note for note in notes_of(feeder))
 
     def test_patterns_and_lists(self, tmp_path: Path) -> None:
         first = write(tmp_path / "a1.parquet", x=[1])
@@ -136,7 +136,9 @@ class TestParquet:
         feeder = outlying.scan(tmp_path)
         found = [(1.0, "x", None), (2.5, "y", True), (3.0, None, None)]
         assert rows_of(feeder, ["a", "b", "c"]) == found
-        assert notes_of(feeder) == ("column 'c': not in 2 of 3 files, read as missing there",)
+        assert notes_of(feeder) == (
+            "Column 'c': it is in 1 of 3 files, and counts as missing in the others.",
+        )
 
     def test_mixed_schemas_are_refused(self, tmp_path: Path) -> None:
         write(tmp_path / "a" / "1.parquet", x=[1])
@@ -376,7 +378,7 @@ class TestDelimited:
         (tmp_path / "k=2" / "empty.csv.gz").touch()
         feeder = outlying.scan(tmp_path)
         assert rows_of(feeder) == [(0, "a", 0), (1, "a", 1), (2, "a", 2)]
-        assert notes_of(feeder) == ("1 empty file left out",)
+        assert notes_of(feeder) == ("1 empty file was left out.",)
         assert rows_of(outlying.scan(f"{tmp_path}/k=[12]/*.gz"), ["x"]) == [(1,), (2,)]
 
     def test_header_only(self, tmp_path: Path) -> None:
@@ -426,16 +428,16 @@ class TestDelimited:
         path = empty_file(tmp_path / "t.csv", "13.02.2024;1,5;x\n14.02.2024;2,5;y\n")
         assert notes_of(outlying.scan(path)) == (
             NO_HEADER,
-            "column 'column1': decimal commas read as decimal points",
+            "Column 'column1': decimal commas were read as decimal points.",
         )
 
     def test_words_that_are_read_as_missing(self, tmp_path: Path) -> None:
         text = "a;b;c;d\n1,5;NA;NA;1\n ?;2;x;\n-;NA;y;3\n ;4;z;4\n"
         path = empty_file(tmp_path / "t.csv", text)
         told = (
-            "column 'a': decimal commas read as decimal points; blank (1 row), '-' (1 row), "
-            "'?' (1 row) read as missing",
-            "column 'b': 'NA' (2 rows) read as missing",
+            "Column 'a': decimal commas were read as decimal points; blank (1 row), '-' (1 row), "
+            "'?' (1 row) count as missing.",
+            "Column 'b': 'NA' (2 rows) counts as missing.",
         )
         assert read(path).notes == told
         assert notes_of(outlying.scan(path)) == told

@@ -64,16 +64,16 @@ def test_words_for_missing_values(csv_of: Content, word: str) -> None:
     assert column_values(table, "date") == [dt.date(2024, 1, 1), None, dt.date(2024, 1, 2)]
     assert column_values(table, "flag") == [True, None, False]
     assert table.notes == (
-        f"column 'number': {word!r} (2 rows) read as missing",
-        f"column 'date': {word!r} (1 row) read as missing",
-        f"column 'flag': {word!r} (1 row) read as missing",
+        f"Column 'number': {word!r} (2 rows) counts as missing.",
+        f"Column 'date': {word!r} (1 row) counts as missing.",
+        f"Column 'flag': {word!r} (1 row) counts as missing.",
     )
 
 
 def test_a_word_that_is_no_word_for_missing_keeps_a_column_text(csv_of: Content) -> None:
     table = csv_of("a,b\n1,1\nNA,NA\nunknown,3\n")
     assert column_values(table, "a") == ["1", "NA", "unknown"]
-    assert table.notes == ("column 'b': 'NA' (1 row) read as missing",)
+    assert table.notes == ("Column 'b': 'NA' (1 row) counts as missing.",)
 
 
 def test_types_are_decided_on_all_rows(csv_of: Content) -> None:
@@ -92,21 +92,21 @@ def test_words_of_other_languages_stay_texts(csv_of: Content) -> None:
     ("texts", "expected", "note"),
     [
         (["31.12.2023", "1.2.2024"], [dt.date(2023, 12, 31), dt.date(2024, 2, 1)],
-         "read as day/month/year, as 31.12.2023 is a date in no other order"),
+         "read as day/month/year: 31.12.2023 is a date in no other order"),
         (["31/12/2023", "01/02/2024"], [dt.date(2023, 12, 31), dt.date(2024, 2, 1)],
-         "read as day/month/year, as 31/12/2023 is a date in no other order"),
+         "read as day/month/year: 31/12/2023 is a date in no other order"),
         (["12/31/2023", "01/02/2024"], [dt.date(2023, 12, 31), dt.date(2024, 1, 2)],
-         "read as month/day/year, as 12/31/2023 is a date in no other order"),
+         "read as month/day/year: 12/31/2023 is a date in no other order"),
         (["2023/12/31", "2024/01/02"], [dt.date(2023, 12, 31), dt.date(2024, 1, 2)],
-         "read as dates: '2023/12/31' = 2023-12-31"),
+         "read as dates: '2023/12/31' is 2023-12-31"),
         # day and month cannot be told apart, so it has to be said
         (["01/02/2024", "03/04/2024"], [dt.date(2024, 2, 1), dt.date(2024, 4, 3)],
-         "read as day/month/year: '01/02/2024' = 2024-02-01, though it could be month/day/year"),
+         "read as day/month/year: '01/02/2024' is 2024-02-01, though it could be month/day/year"),
         (["31.12.2023 10:00:00", "01.02.2024 08:30:00"],
          [dt.datetime(2023, 12, 31, 10), dt.datetime(2024, 2, 1, 8, 30)],
-         "read as day/month/year, as 31.12.2023 10:00:00 is a date in no other order"),
+         "read as day/month/year: 31.12.2023 10:00:00 is a date in no other order"),
         (["2024-1-5", "2024-12-31"], [dt.date(2024, 1, 5), dt.date(2024, 12, 31)],
-         "read as dates: '2024-1-5' = 2024-01-05"),
+         "read as dates: '2024-1-5' is 2024-01-05"),
         (["2024-02-30", "2024-01-01"], ["2024-02-30", "2024-01-01"], None),
         (["2024-01-01", "2024-01-01 05:00"],
          [dt.datetime(2024, 1, 1), dt.datetime(2024, 1, 1, 5)], None),
@@ -122,7 +122,7 @@ def test_notations_of_dates(
 ) -> None:
     content = "a,b\n" + "".join(f"{text},x\n" for text in texts)
     table = as_declared(csv_of(content), Options())
-    notes = () if note is None else (f"column 'a' {note}",)
+    notes = () if note is None else (f"Column 'a' was {note}.",)
     assert (column_values(table, "a"), table.notes) == (expected, notes)
 
 
@@ -165,7 +165,8 @@ def test_long_whole_numbers_are_exact(csv_of: Content, digits: int) -> None:
     table = csv_of(f"a,b\n{longest},x\n1,y\nNA,z\n")
     assert column_values(table, "a") == [longest, "1", None]
     assert table.notes == (
-        "column 'a': whole numbers beyond 2**53 read as categories; 'NA' (1 row) read as missing",
+        "Column 'a': whole numbers beyond 2**53 were read as categories; "
+        "'NA' (1 row) counts as missing.",
     )
 
 
@@ -174,13 +175,13 @@ def test_spaces_around_values(csv_of: Content) -> None:
     assert [column.form for column in table.columns] == ["integer", "number", "text"]
     assert column_values(table, "b") == [1.5, None, math.inf]
     assert column_values(table, "c") == [" NA", "x ", "y"]
-    assert table.notes == ("column 'b': blank (1 row) read as missing",)
+    assert table.notes == ("Column 'b': blank (1 row) counts as missing.",)
 
 
 def test_decimal_commas_between_semicolons(csv_of: Content) -> None:
     table = csv_of("a;b\n1,5;x\n2;y\n")
     assert column_values(table, "a") == [1.5, 2.0]
-    assert table.notes == ("column 'a': decimal commas read as decimal points",)
+    assert table.notes == ("Column 'a': decimal commas were read as decimal points.",)
 
 
 @pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
@@ -235,7 +236,7 @@ def test_a_delimiter_too_many_at_the_end_of_some_lines(csv_of: Content) -> None:
 def test_a_file_without_header_gets_numbered_columns(csv_of: Content) -> None:
     table = csv_of("1,x\n2,y\n")
     assert (table.names, table.rows) == (["column0", "column1"], 2)
-    assert table.notes == ("no header line found: columns are named column0, column1, ...",)
+    assert table.notes == ("No header line was found: columns are named column0, column1, ...",)
     assert csv_of("name,city\nann,rome\n").names == ["name", "city"]
 
 
@@ -248,7 +249,7 @@ def test_no_row_is_taken_for_a_header_that_reads_like_the_others(
 ) -> None:
     table = csv_of(content)
     assert table.rows == len(content.split())
-    assert table.notes[0].startswith("no header line found")
+    assert table.notes[0].startswith("No header line was found")
 
 
 def test_rows_that_look_like_comments_are_rows(csv_of: Content) -> None:
@@ -394,7 +395,7 @@ def test_many_columns_are_read_as_few_are(tmp_path: Path) -> None:
         column, expected = whole.columns[place], read(alone).columns[0]
         assert column.form == expected.form
         assert [column.value(row) for row in range(9)] == [expected.value(row) for row in range(9)]
-    assert "column 'x3': 'NA' (1 row) read as missing" in whole.notes
+    assert "Column 'x3': 'NA' (1 row) counts as missing." in whole.notes
 
 
 def wide(path: Path, fields: int) -> Path:

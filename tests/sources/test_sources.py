@@ -108,7 +108,7 @@ def test_the_same_column_from_every_source(name: str, carrier: str, tmp_path: Pa
     assert [column.value(row) for row in range(3)] == (case.expected or case.values)
     assert same(column, read(values).column(name))
     assert (table.names, table.rows, table.skipped) == (["row", name], 3, ())
-    codes = (f"column {name!r}: whole numbers beyond 2**53 read as categories",)
+    codes = (f"Column {name!r}: whole numbers beyond 2**53 were read as categories.",)
     assert table.notes == (codes if name == "codes" else ())
 
 

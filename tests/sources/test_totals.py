@@ -31,7 +31,7 @@ def test_totals_are_left_out_and_named(word: str, tmp_path: Path) -> None:
     for table in tables:
         assert table.rows == 4
         assert table.column("region").labels == ("east", "north", "south", "west")  # type: ignore[union-attr]
-        note = f"the last row left out, as it holds totals: region = {word!r}, units = 18"
+        note = f"The last row was left out: it holds totals (region = {word}, units = 18)."
         assert note in table.notes
 
 

@@ -143,7 +143,7 @@ def test_mixed_values_are_categories_and_it_is_said(
         column = table.column("a")
         assert isinstance(column, CategoricalColumn)
         assert column.labels == labels
-        assert table.notes == (f"column 'a': mixed values ({types}) taken as texts",)
+        assert table.notes == (f"Column 'a': mixed values ({types}) were taken as texts.",)
 
 
 def test_a_column_without_values_is_what_its_gaps_are() -> None:

@@ -349,7 +349,9 @@ def test_keys_beyond_2_53_are_texts_and_said_so() -> None:
     table = pa.table({"key": [5, 2**53 + 1, 2**53 + 3, None], "x": [1.0, 2.0, 3.0, 4.0]})
     found = profile_of(table, Options.of(), where={"key": 2**53 + 3}, seed=1)
     assert found.table.values(4) == {"key": str(2**53 + 3), "x": 3.0}
-    assert found.table.notes == ("column 'key': whole numbers beyond 2**53 read as categories",)
+    assert found.table.notes == (
+        "Column 'key': whole numbers beyond 2**53 were read as categories.",
+    )
     assert profile_of(table, Options.of(), where={"key": str(2**53 + 1)}).table.values(4)["x"] == 2
     number = profile_of(table, Options.of(types={"key": "numeric"}))
     assert number.table.column("key").form == "number"
@@ -360,7 +362,7 @@ def test_infinite_values_are_refused_or_counted() -> None:
     with pytest.raises(InfiniteValueError, match="column 'b' has an infinite value in some row"):
         profile_of(table, Options.of())
     found = profile_of(table, Options.of(infinite="missing"))
-    assert found.table.notes == ("column 'b': 2 infinite values count as missing",)
+    assert found.table.notes == ("Column 'b': 2 infinite values count as missing.",)
     assert found.facts["b"].missing == 2
     excluded = profile_of(table, Options.of(exclude=["b"]), where={"b": math.inf})
     assert excluded.other_values == ({"b": math.inf},)

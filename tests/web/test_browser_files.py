@@ -162,7 +162,7 @@ def test_the_encoding_of_a_text_is_chosen(visitor: Visitor, tmp_path: Path) -> N
     visitor.arrive("/t/places/odd")
     visitor.click(".tabs a", "Table")
     visitor.arrive("/t/places")
-    visitor.says("taken for cp1252 text")
+    visitor.says("read as cp1252 text")
     assert visitor.cells("place")[:3] == words[:3]
     read_again(visitor, "encoding", "iso8859-1")
     visitor.browser.until(lambda: visitor.all(".grid") and not visitor.all(".note"))

@@ -279,7 +279,7 @@ def _write(job: WriteJob, out: Output, detection: Detection) -> None:
     if job.brief or form in DIALECTS or (form in TABLES and found):
         write_found(job, out, found)
     elif form in TABLES:
-        write_table(out, form, detection.columns())
+        write_table(out, form, detection.columns(job.terms.first_row))
     elif form == "json":
         out.write(detection.to_json(indent=2))
     else:

@@ -167,7 +167,7 @@ _FORMATS: dict[str, Callable[[Check], str]] = {
 @table_options
 @click.pass_context
 def check(ctx: click.Context, /, source: str, **given: Any) -> None:
-    r"""Say whether a table may pass, for a nightly job.
+    """Say whether a table may pass, for a nightly job.
 
     It may where no row is exceptional. SOURCE is compared with a model of good rows (--against), or
     without one its rows with each other.
@@ -178,7 +178,7 @@ def check(ctx: click.Context, /, source: str, **given: Any) -> None:
 
     Exit code 0: clean, 1: findings, 2: could not run, 3: cannot judge (columns are missing or
     changed, too few rows).
-    """
+    """  # noqa: D301 - click wants a backspace
     form, output, quiet, by = (given.pop(k) for k in ("form", "output", "quiet", "backtest"))
     own = {name: given.pop(name) for name in (*_OF_BACKTEST, *_OF_VERDICT)}
     inputs = [name for name in (source, own["against"], own["accept"]) if name is not None]

@@ -26,7 +26,7 @@ from outlying.cli.terminal import (
     prepare_streams,
     stopped_by_signals,
 )
-from outlying.errors import NoMemoryError, OptionError, harmless
+from outlying.errors import NoMemoryError, OptionError, harmless, unknown_name
 from outlying.kernel.library import describe_kernel
 
 #: How the loader of libraries says that there is not enough memory for them.
@@ -58,6 +58,12 @@ class Commands(click.Group):
         if args and args[0] not in self.commands and args[0] not in own and _is_source(args[0]):
             args = ["detect", *args]
         return super().parse_args(ctx, args)
+
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
+        """Find the command; what is none might have been a file."""
+        if args[0] not in self.commands:
+            ctx.fail(unknown_name("command or file", args[0], self.commands))
+        return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         """List the commands in groups, with their whole first sentences."""
@@ -161,14 +167,14 @@ def _say_version(context: click.Context) -> None:
     help="Show the version, and whether the kernel is compiled.",
 )
 def cli() -> None:
-    r"""Find what is odd in a table, and say why.
+    """Find what is odd in a table, and say why.
 
     \b
       outlying demo                            an example that is built in
-      outlying orders.csv                      its exceptional rows, the oddest first
+      outlying orders.csv                      its odd rows, the oddest first
       outlying explain orders.csv --row 17     why this row is odd
       outlying COMMAND --help                  the options of a command
-    """
+    """  # noqa: D301 - click wants a backspace
 
 
 @click.command()

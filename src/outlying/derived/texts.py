@@ -315,13 +315,14 @@ class WrittenAs(PartDerivation):
     def computed(self, parent: Column) -> Column:
         """Compute how each cell is written."""
         assert parent.is_numeric  # noqa: S101 - it is read as numbers
-        assert parent.written is not None  # noqa: S101 - from texts
-        texts = parent.written.texts
-        fits = ~np.isnan(self.reading.numbers([str(label) for label in texts.labels]))
-        pairs = zip(texts.labels, fits.tolist(), strict=True)
-        words = [self._word(str(label), is_right) for label, is_right in pairs]
+        words, codes = list[str | None](), np.full(len(parent), -1, dtype=np.int32)
+        if parent.written is not None:  # new rows may be plain numbers, beside a model of texts
+            texts, codes = parent.written.texts.labels, parent.written.texts.codes
+            fits = ~np.isnan(self.reading.numbers([*map(str, texts)]))
+            pairs = zip(texts, fits.tolist(), strict=True)
+            words = [self._word(str(label), is_right) for label, is_right in pairs]
         is_read = ~np.isnan(parent.values)  # a new object may give a number, not a text
-        return self._labelled([*words, self._right], np.where(is_read, len(words), texts.codes))
+        return self._labelled([*words, self._right], np.where(is_read, len(words), codes))
 
     @property
     def _right(self) -> str:

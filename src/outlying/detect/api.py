@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
+from outlying import sentences as say
 from outlying import sources
 from outlying.api import Explainer
 from outlying.checks import check_flag, check_names, check_whole
@@ -209,8 +210,7 @@ def _detection(
     unknown = table.rows - int(known.sum())
     notes = [*table.notes, *scored.notes]
     if unknown:
-        which = "1 row has" if unknown == 1 else f"{unknown:,} rows have"
-        notes.append(f"{which} no score and cannot be ranked.")
+        notes.append(say.NO_SCORE[unknown > 1].format(rows=unknown))
     order = np.argsort(scored.scores if settings.lowest else -scored.scores, kind="stable")
     top = settings.top or USUAL_TOP
     notes += _on_ties(scored.scores[order][: table.rows - unknown], top)
@@ -229,13 +229,9 @@ def _detection(
 def _on_ties(ranked: Floats, top: int) -> list[str]:
     """Return a note where the order of the table decides which rows are flagged."""
     if len(ranked) > 1 and ranked[0] == ranked[-1]:
-        return ["All rows have the same score: none stands out."]
+        return [say.ALL_TIED]
     same = int(np.count_nonzero(ranked[top:] == ranked[min(top, len(ranked)) - 1]))
-    if not same:
-        return []
-    others = "1 more row has" if same == 1 else f"{same:,} more rows have"
-    later = "comes" if same == 1 else "come"
-    return [f"{others} the same score as the last one here, and {later} later in the table."]
+    return [say.TIED[same > 1].format(rows=same)] if same else []
 
 
 def _flagged(explainer: Explainer, scored: _Scored, row: int, rank: int) -> Flagged:
@@ -257,16 +253,18 @@ def _notes(found: Bagged, settings: Bagging, rows: int) -> list[str]:
     notes = []
     if found.references < rows:
         notes.append(
-            f"Each of the {settings.rounds:,} rounds scored all {rows:,} rows by their distance to "
-            f"{found.references:,} of them, drawn by what they hold: {found.compared:,} in all."
+            say.DRAWN_IN_ROUNDS.format(
+                rounds=settings.rounds,
+                rows=rows,
+                drawn=found.references,
+                compared=found.compared,
+            )
         )
     if found.neighbours < settings.neighbours:
         notes.append(
-            f"There are few rows: the number of neighbours is {found.neighbours}, half of the "
-            f"other rows, not {settings.neighbours}."
+            say.FEW_NEIGHBOURS.format(neighbours=found.neighbours, wanted=settings.neighbours)
         )
     notes += [
-        f"column {name!r}: its rare labels count as one label in the comparison"
-        for name in found.lumped
+        say.COLUMN_HOLDS.format(column=repr(name), said=say.RARE_LABELS) for name in found.lumped
     ]
     return notes

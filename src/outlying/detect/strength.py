@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 import numpy as np
 
+from outlying import sentences as say
 from outlying.method.rates import discovery_line, p_values
 from outlying.parallel import usable_workers
 from outlying.results.detections import Counts, Detection, Flagged, OddCombination, Reason, Word
@@ -157,15 +158,12 @@ def _with_rate(
     """Draw the line of exceptional rows where it was chosen, and note what that means."""
     if settings.fdr is not None:
         line = discovery_line(strengths, standing.ordered, settings.fdr)
-        notes.append(
-            f"exceptional by a false discovery rate of {settings.fdr:.0%}: strengths of ordinary "
-            "rows are taken to have an exponential tail, fitted to their strongest twentieth"
-        )
+        notes.append(say.BY_FDR.format(fdr=settings.fdr))
         return dataclasses.replace(standing, exceptional=line)
     ranked = np.sort(strengths[strengths > 0])[::-1][: settings.alerts]
     line = float(ranked[-1]) if len(ranked) else math.inf
     chance = float(p_values(np.array([line]), standing.ordered)[0]) * len(strengths)
-    notes.append(f"exceptional are the {len(ranked):,} strongest; by chance {chance:.1f} are")
+    notes.append(say.BY_ALERTS.format(count=len(ranked), chance=chance))
     return dataclasses.replace(standing, exceptional=line)
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
+from outlying import sentences as say
 from outlying.errors import OptionError
 from outlying.fitted.file import Fitted, Withheld, is_model
 from outlying.fitted.reading import NewTable, read_as
@@ -142,12 +143,13 @@ class NewPopulation(MemoryPopulation):
         """Take a base, and rows that were read as its own (`fitted.reading`)."""
         super().__init__(base.table, base.options, is_of_stream=True)
         self.ahead = columns_ahead(base.table, table)
-        notes = [*table.notes, f"compared with the {base.table.rows:,} rows of {base.table.source}"]
+        compared = say.COMPARED_WITH.format(rows=base.table.rows, source=base.table.source)
+        notes = [*table.notes, compared]
         notes += [
-            f"column {name!r} goes on beyond these, and is not compared" for name in self.ahead
+            say.COLUMN_HOLDS.format(column=repr(name), said=say.GOES_ON) for name in self.ahead
         ]
         notes += base.notes if isinstance(base, KeptPopulation) else ()
-        self.is_of_stream, self.base = False, base
+        self.is_of_stream, self.base, self.yardstick = False, base, base.table
         self.table = dataclasses.replace(table, notes=tuple(dict.fromkeys(notes)))
 
     @property

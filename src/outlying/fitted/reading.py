@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from outlying import sentences as say
 from outlying.errors import ColumnError
 from outlying.options import Options
 from outlying.parsing.reading import Reading
@@ -67,7 +68,7 @@ def read_as(base: Table, given: Table, options: Options) -> NewTable:
             faults.append(f"column {own.name!r} {fault}")
     others = [name for name in known if name not in set(base.names)]
     if others:
-        notes.append(f"not in the model, and not compared: {', '.join(map(repr, others))}")
+        notes.append(say.NOT_IN_MODEL.format(columns=", ".join(map(repr, others))))
     table = dataclasses.replace(
         given, columns=tuple(columns), skipped=base.skipped, notes=tuple(notes), index=base.index
     )
@@ -145,6 +146,6 @@ def _unread_note(column: Column) -> Sequence[str]:
     rows = column.unread_rows() if column.is_numeric else np.arange(0)
     if not len(rows):
         return []
-    first, count = text_of(column.cell(int(rows[0]))), len(rows)
-    texts = "a text that is" if count == 1 else f"{count:,} texts that are"
-    return [f"column {column.name!r}: {texts} no {_noun(column)[:-1]} count as missing: {first}"]
+    first, noun = text_of(column.cell(int(rows[0]))), _noun(column)[:-1]
+    said = say.NOT_READ[len(rows) > 1].format(rows=len(rows), noun=noun, text=first)
+    return [say.COLUMN_HOLDS.format(column=repr(column.name), said=said)]

@@ -10,6 +10,7 @@ from typing import Any, TypeGuard
 
 import numpy as np
 
+from outlying import sentences as say
 from outlying.errors import ColumnError, InfiniteValueError, RowAt
 from outlying.options import ColumnType, Options
 from outlying.parsing.reading import (
@@ -62,7 +63,9 @@ def as_read(table: Table, options: Options) -> Table:
         if column.name in declared or is_compared(column.name, table, options):
             read, note = _as_read(column, declared.get(column.name), knows_types=knows_types)
         columns.append(read)
-        notes += [] if note is None else [f"column {column.name!r} {note}"]
+        notes += (
+            [] if note is None else [say.COLUMN_WAS.format(column=repr(column.name), said=note)]
+        )
     return dataclasses.replace(table, columns=tuple(columns), notes=tuple(notes))
 
 
@@ -163,8 +166,6 @@ LONG_CODE_DIGITS = 9
 CODE_ROWS = 20
 #: A number of more digits would have a mark, where thousands have.
 THOUSAND_DIGITS = 3
-#: Said where nothing tells 1.234 from 1234.
-POINTS_IN_DOUBT = "points read as decimals, though they may mark thousands"
 
 _NAMED = 3  # texts in a note
 _ONE_AND_NINE = 1 << 1 | 1 << 9
@@ -399,11 +400,9 @@ def _note(
 ) -> str:
     """Say how a column is read, what is written unlike the rest, what is none, what is missing."""
     said = [_date_note(reading, fitting) if reading.is_of_dates else _number_note(reading, fitting)]
-    ways = ("is written unlike the rest", "are written unlike the rest")
-    none = (f"holds no {reading.noun}", f"hold no {reading.noun}")
-    for texts, words in zip(misfits, (ways, none), strict=True):
+    for texts, words in zip(misfits, (say.UNLIKE_THE_REST, say.HOLDS_NONE), strict=True):
         if texts and not reading.is_declared:
-            said.append(_misfits_note(texts, words))
+            said.append(_misfits_note(texts, words, reading.noun))
     if gaps:
         said.append(gaps_note(gaps))
     return "; ".join(said)
@@ -412,33 +411,34 @@ def _note(
 def gaps_note(gaps: Mapping[str, int]) -> str:
     """Say which words are read as missing, and how often."""
     said = (
-        f"{repr(word) if word else 'blank'} ({count} row{'s' if count > 1 else ''})"
+        say.GAP_WORD[count > 1].format(word=repr(word) if word else say.BLANK, rows=count)
         for word, count in sorted(gaps.items())
     )
-    return ", ".join(said) + " read as missing"
+    return say.GAPS[len(gaps) > 1].format(words=", ".join(said))
 
 
-def _misfits_note(misfits: Mapping[str, int], words: tuple[str, str]) -> str:
+def _misfits_note(misfits: Mapping[str, int], words: tuple[str, str], noun: str) -> str:
     """Say which texts do not fit: those of the most rows first."""
     rows = sum(misfits.values())
     ranked = sorted(misfits, key=lambda text: (-misfits[text], text))
     named = ", ".join(f"'{printable(text)}'" for text in ranked[:_NAMED])
-    more = f" and {len(ranked) - _NAMED:,} more" if len(ranked) > _NAMED else ""
-    said = f"1 row {words[0]}" if rows == 1 else f"{rows:,} rows {words[1]}"
-    return f"{said}: {named}{more}"
+    more = say.SHARED_MORE.format(count=len(ranked) - _NAMED) if len(ranked) > _NAMED else ""
+    said = words[rows > 1].format(rows=rows, noun=noun)
+    return say.MISFITS.format(rows=said, texts=f"{named}{more}")
 
 
 def _number_note(reading: Reading, fitting: Mapping[Style, StyleCount]) -> str:
     examples = [s.example for style, s in fitting.items() if style is not None and s.example]
     shown = max(sorted(examples), key=_interest)
-    said = f"read as numbers: '{printable(shown)}' = {reading.numbers([shown])[0]:.15g}"
+    value = f"{reading.numbers([shown])[0]:,.15g}"
+    example = say.READ_TEXT.format(text=printable(shown), value=value)
+    said = say.READ_AS.format(what="numbers", example=example)
     styles = [style for style in fitting if isinstance(style, NumberStyle)]
     bounds = {s: c for s, c in fitting.items() if isinstance(s, NumberStyle) and s.has_bound}
     if bounds:
-        rows, example = _rows(bounds), _first(bounds.values())
-        hold = "1 row holds a bound" if rows == 1 else f"{rows:,} rows hold a bound"
-        said += f"; {hold}, read as its number: '{printable(example)}'"
-    return f"{said}; {POINTS_IN_DOUBT}" if _are_in_doubt(styles, reading.point) else said
+        rows, text = _rows(bounds), printable(_first(bounds.values()))
+        said += f"; {say.BOUNDS[rows > 1].format(rows=rows, text=text)}"
+    return f"{said}; {say.POINTS_IN_DOUBT}" if _are_in_doubt(styles, reading.point) else said
 
 
 def _are_in_doubt(styles: Sequence[NumberStyle], point: str) -> bool:
@@ -455,24 +455,25 @@ def _interest(example: str) -> tuple[int, int]:
 
 def _date_note(reading: Reading, fitting: Mapping[Style, StyleCount]) -> str:
     if reading.form == "duration":
-        return f"read as durations: {_shown(reading, _first(fitting.values()))}"
+        example = _shown(reading, _first(fitting.values()))
+        return say.READ_AS.format(what="durations", example=example)
     dates = {s: count for s, count in fitting.items() if isinstance(s, DateStyle)}
     ordered = {s: count for s, count in dates.items() if s.orders}
     what = f"{reading.noun}s"
     if not ordered:
-        return f"read as {what}: {_shown(reading, _first(dates.values()))}"
-    words = f"read as {IN_WORDS[reading.order]}"
+        return say.READ_AS.format(what=what, example=_shown(reading, _first(dates.values())))
+    order = IN_WORDS[reading.order]
     rivals = [
-        order
-        for order in IN_WORDS
-        if order != reading.order and all(order in s.orders for s in ordered)
+        other
+        for other in IN_WORDS
+        if other != reading.order and all(other in s.orders for s in ordered)
     ]
     if rivals:
         shown = _shown(reading, _first(ordered.values()))
-        return f"{words}: {shown}, though it could be {IN_WORDS[rivals[0]]}"
+        return say.READ_IN_DOUBT.format(order=order, example=shown, other=IN_WORDS[rivals[0]])
     fewest = min(len(s.orders) for s in ordered)
     example = printable(_first(count for s, count in ordered.items() if len(s.orders) == fewest))
-    return f"{words}, as {example} is a date in no other order"
+    return say.READ_BY_ORDER.format(order=order, example=example)
 
 
 def _first(count: Iterable[StyleCount]) -> str:
@@ -481,4 +482,4 @@ def _first(count: Iterable[StyleCount]) -> str:
 
 def _shown(reading: Reading, example: str) -> str:
     value = value_of(reading.form, float(reading.numbers([example])[0]))
-    return f"'{printable(example)}' = {text_of(value)}"
+    return say.READ_TEXT.format(text=printable(example), value=text_of(value))

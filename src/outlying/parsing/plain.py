@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from outlying.parsing.columns import POINTS_IN_DOUBT, gaps_note
+from outlying import sentences as say
+from outlying.parsing.columns import gaps_note
 from outlying.table.values import LARGEST_EXACT_INTEGER, MISSING_WORDS, are_keys
 
 if TYPE_CHECKING:
@@ -39,7 +40,6 @@ _PATTERNS = {
 TIMES = ("date", "datetime", "instant", "time")
 ALL = tuple(_PATTERNS)
 
-_THOUSANDS = "points read as marks of thousands, as there are decimal commas in other columns"
 _LOOKED_AT = 256  # texts that rule types out before all are tried
 _LONGER_FRACTION = r"(\.\d{6})\d+"  # beyond microseconds
 _CUT = r"\.\d{6}\d*[1-9]"  # where they are more than zeros
@@ -189,15 +189,14 @@ def decide(
     for tally, kind in zip(tallies, narrowest, strict=True):
         notes = []
         if kind == "comma":
-            notes.append("decimal commas read as decimal points")
+            notes.append(say.COMMAS)
         elif kind == "number" and "thousands" in tally.kinds and "integer" not in tally.kinds:
             kind = "thousands" if has_commas else kind
-            notes.append(_THOUSANDS if has_commas else POINTS_IN_DOUBT)
+            notes.append(say.POINTS_OF_THOUSANDS if has_commas else say.POINTS_IN_DOUBT)
         elif kind == "keys":
-            notes.append("whole numbers beyond 2**53 read as categories")
+            notes.append(say.LONG_NUMBERS)
         elif kind in TIMES and tally.cut:
-            rows = "1 row" if tally.cut == 1 else f"{tally.cut:,} rows"
-            notes.append(f"decimals of seconds beyond microseconds left out in {rows}")
+            notes.append(say.FINE_SECONDS[tally.cut > 1].format(rows=tally.cut))
         if kind != "text" and tally.gaps:
             notes.append(gaps_note(tally.gaps))
         decided.append(PlainType(kind, "; ".join(notes) or None))
@@ -221,8 +220,17 @@ def type_texts(values: Mapping[str, Any], kinds: Sequence[str]) -> dict[str, Any
 
 
 def notes_of(names: Sequence[str], decided: Sequence[PlainType]) -> list[str]:
-    """Return what is said of columns, with their names."""
-    return [f"column {n!r}: {t.note}" for n, t in zip(names, decided, strict=True) if t.note]
+    """Return what is said of columns, with their names; the same of several once."""
+    named: dict[str, list[str]] = {}
+    for name, item in zip(names, decided, strict=True):
+        if item.note:
+            named.setdefault(item.note, []).append(repr(name))
+    return [
+        say.COLUMN_HOLDS.format(column=columns[0], said=said)
+        if len(columns) == 1
+        else say.COLUMNS_HOLD.format(columns=", ".join(columns), said=said)
+        for said, columns in named.items()
+    ]
 
 
 def _trimmed(texts: Any) -> tuple[Any, Any]:

@@ -192,12 +192,13 @@ def _closing(detection: Detection, look: Look) -> Iterator[str]:
         text = say.ONE_UNUSUAL_ROW if counts.unusual == 1 else say.UNUSUAL_ROWS
         said = text.format(count=counts.unusual, everything=look.terms.unusual)
         yield f"\n{wrapped(said, look.width)}"
-    if not look.with_notes or not (look.everything or shown(detection, False)):
+    if not look.with_notes:
         return
-    header = look.terms.header
-    notes = [] if header is None else [say.LINE_OF_ROW.format(line=header + 1)]
+    has_rows, header = bool(look.everything or shown(detection, False)), look.terms.header
+    notes = [say.LINE_OF_ROW.format(line=header + 1)] if has_rows and header is not None else []
     notes += [note for note in detection.notes if look.everything or note not in detection.how]
-    for part in notes_paragraph(detection.population, notes, look):
+    people = detection.population if has_rows else None  # how it was read, or what was left out
+    for part in notes_paragraph(people, notes, look):
         yield f"\n{part}"
 
 

@@ -15,6 +15,7 @@ from xml.sax.saxutils import escape
 
 from outlying.errors import MissingExtraError, harmless
 from outlying.table.table import FrameLibrary
+from outlying.table.values import number_text
 
 Columns = Mapping[str, Sequence[Any]]
 
@@ -52,7 +53,8 @@ def markdown(columns: Columns) -> str:
 
 
 def _markdown_cell(value: Any) -> str:
-    text = harmless("" if value is None else str(value))
+    shown = number_text(value, 10) if isinstance(value, float) else str(value)
+    text = harmless("" if value is None else shown)
     for char in "\\|<>`*_[]":
         text = text.replace(char, f"\\{char}")
     return text

@@ -17,7 +17,16 @@ from outlying.render.shapes import Line
 from outlying.results.findings import Findings, Population
 from outlying.results.many import Pattern
 from outlying.results.stories import OddCell, Pair, odd_cells
-from outlying.results.wording import PYTHON, Terms, figures, line, name_of, percent, title
+from outlying.results.wording import (
+    PYTHON,
+    Terms,
+    figures,
+    line,
+    name_of,
+    percent,
+    title,
+    where_else,
+)
 from outlying.table.table import SkipReason
 from outlying.table.values import Value, printable, text_of
 
@@ -234,15 +243,20 @@ def _details(cell: OddCell, everything: bool) -> list[str]:
         known = {term: text for term, (text, _) in figures(story.headline).items()}
         known["strength"] = f"{story.strength:.2f}"  # as strong as any telling
         lines.append(" | ".join(f"{term} {known[term]}" for term in _FIGURES))
+    pairs = [(say.ALSO_ODD, other.headline) for other in cell.also]
+    pairs += [
+        (say.ALSO_ODD if pair.column == story.headline.column else say.OTHER_SIDE, pair)
+        for pair in story.others
+        if everything or len(pair.conditions) < len(story.columns)
+    ]
     told = {_subject(story.headline)}
-    others = [other.headline for other in cell.also]
-    sides = [p for p in story.others if everything or len(p.conditions) < len(story.columns)]
-    for text, pairs in ((say.ALSO_ODD, others), (say.OTHER_SIDE, sides)):
-        some = []
-        for pair in pairs:  # a relation and a context of the same columns say the same
-            if everything or _subject(pair) not in told:
-                some.append(line(pair))
-            told.add(_subject(pair))
+    found: dict[str, list[str]] = {say.ALSO_ODD_WHERE: [], say.ALSO_ODD: [], say.OTHER_SIDE: []}
+    for text, pair in pairs:
+        if _subject(pair) not in told:  # a relation and a context of the same columns say the same
+            where = where_else(story.headline, pair)
+            found[say.ALSO_ODD_WHERE if where else text].append(where or line(pair))
+        told.add(_subject(pair))
+    for text, some in found.items():
         shown = some if everything else some[:_MOST_FOLDED]
         more = len(some) - len(shown)
         findings = "; ".join(shown) + (say.AND_MORE.format(count=more) if more else "")

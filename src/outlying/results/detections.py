@@ -216,7 +216,7 @@ class Detection(Shown, Document):
 
         return frame(self.columns(), self.population.frame_library)
 
-    def columns(self) -> dict[str, list[Any]]:
+    def columns(self, first_row: int = 0) -> dict[str, list[Any]]:
         """Return the flagged rows by what frames and tables hold of them."""
         reasons = [item.reason for item in self.rows]
         told = {
@@ -230,7 +230,8 @@ class Detection(Shown, Document):
         own = {name: [getattr(item, name) for item in self.rows] for name in _FRAME_FIELDS}
         if not self.settings.bagging:
             del own["votes"], own["remoteness"]
-        return {"row": [item.row for item in self.rows], "name": own.pop("name"), **told, **own}
+        rows = [item.row if item.row is None else item.row + first_row for item in self.rows]
+        return {"row": rows, "name": own.pop("name"), **told, **own}
 
 
 _FRAME_FIELDS = ("name", "word", "rank", "score", "votes", "remoteness")

@@ -34,7 +34,8 @@ def notes_on(searched: Searched, found: int, options: Options) -> list[str]:
         notes.append(told.format(count=options.top))
     unknown = dict.fromkeys(item.unknown(searched.values) for item in _origins(searched.selection))
     notes += [said for said in unknown if said]
-    return notes + ([say.NEW_ROW_JOINED] if searched.is_new else [])
+    is_joined = searched.is_new and searched.row is None  # others are compared with a model
+    return notes + ([say.NEW_ROW_JOINED] if is_joined else [])
 
 
 def table_notes(searched: Searched, options: Options) -> list[str]:

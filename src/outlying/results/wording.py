@@ -455,6 +455,12 @@ def line(pair: Pair) -> str:
     return f"{told}{' ' if where else ''}{where}"
 
 
+def where_else(first: Pair, pair: Pair) -> str:
+    """Say where else the cell of a finding is odd; empty of another cell, or of all rows."""
+    (cell, _, _), (same, expected, where) = headline(first), headline(pair)
+    return f"{where} ({expected})" if where and same == cell else ""
+
+
 def claim(pair: Pair, most: int = 80) -> str:
     """Name what a pair is about, as a title: the cell, or what is odd of it."""
     if pair.detail is not None:
@@ -475,7 +481,7 @@ def claim(pair: Pair, most: int = 80) -> str:
 
 def cell_of(pair: Pair, most: int = 80) -> str:
     """Name the cell that a derived property comes from."""
-    value = printable(quantity_text(pair.parent_value), most)
+    value = printable(quantity_text(pair.parent_value, beside=pair.expected or ()), most)
     return say.CELL.format(column=printable(pair.column, most), value=value)
 
 
@@ -486,8 +492,12 @@ def joint(pair: Pair) -> str:
 
 def value_text(pair: Pair) -> str:
     """Write the row's value with as many digits as tell it from what is typical."""
-    is_number = any(isinstance(item, tuple) for item in pair.typical)
-    return (quantity_text if is_number else text_of)(pair.value, _digits(pair))
+    ends = [end for item in pair.typical if isinstance(item, tuple) for end in item]
+    return (
+        quantity_text(pair.value, _digits(pair), ends)
+        if ends
+        else text_of(pair.value, _digits(pair))
+    )
 
 
 def conditions(pair: Pair) -> str:

@@ -229,6 +229,7 @@ class MemoryPopulation:
         """
         self.options, self.is_of_stream = options, is_of_stream
         self.table = table if is_of_stream else as_declared(table, options)
+        self.yardstick = self.table  # what rows are compared with, and named as
         if self.table.rows < 2:
             raise SourceError(
                 f"{self.table.source} has one row only; a row is explained by comparing it with "

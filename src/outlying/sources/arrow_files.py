@@ -19,6 +19,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from outlying import sentences as say
 from outlying.errors import SourceError
 from outlying.sources import arrow_arrays as types
 from outlying.sources import passes, registry
@@ -325,12 +326,14 @@ class ArrowFeeder(LocalFeeder):
         """Say which columns are not in all files, or in the names of their folders as well."""
         files = len(self._parts)
         lacking = [
-            f"column {name!r}: not in {files - count} of {files} files, read as missing there"
+            say.COLUMN_HOLDS.format(
+                column=repr(name), said=say.NOT_IN_ALL_FILES.format(some=count, files=files)
+            )
             for name, count in counts.items()
             if count < files and name not in self._keys
         ]
         return lacking + [
-            f"column {key!r}: in the files and in the names of their folders, which are taken"
+            say.COLUMN_HOLDS.format(column=repr(key), said=say.KEY_TWICE)
             for key in self._keys
             if key in counts
         ]

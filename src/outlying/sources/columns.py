@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from outlying import sentences as say
 from outlying.errors import ColumnError, NoRowsError, SourceError, shown
 from outlying.options import ColumnType
 from outlying.parallel import thread_map, usable_workers
@@ -37,11 +38,11 @@ from outlying.table.values import (
     Form,
     day_of,
     number_of,
+    printable,
+    quantity_text,
     text_of,
     whole_text,
 )
-
-NO_HEADER = "no header line found: columns are named column0, column1, ..."
 
 _FIRST = 1000  # rows to look at before all
 _MANY = 100_000  # cells that are worth several threads
@@ -86,7 +87,11 @@ def table_of(
     rows = len(usable[0])
     if rows == 0:
         raise NoRowsError(f"{source}: there are no rows, only column names")
-    said = [f"column {column.name!r}: {note}" for column, note in read if note is not None]
+    said = [
+        say.COLUMN_HOLDS.format(column=repr(column.name), said=note)
+        for column, note in read
+        if note is not None
+    ]
     named = tuple(column.name for column in index)
     return Table((*index, *usable), rows, source, unused, (*notes, *said), frame_library, named)
 
@@ -134,7 +139,7 @@ def from_arrow(
     form = types.form_of(array.type)
     if form == "integer":
         column = integer_column(name, *types.whole(array))
-        note = None if column.is_numeric else "whole numbers beyond 2**53 read as categories"
+        note = None if column.is_numeric else say.LONG_NUMBERS
         return column, note
     if form == "number":
         numbers = types.numbers(array, "number")
@@ -342,8 +347,9 @@ def without_totals(table: Table) -> Table:
     if not named or not sums:
         return table
     rows = np.arange(last)
-    cells = f"{sums[0].name} = {text_of(sums[0].value(last))}"
-    note = f"the last row left out, as it holds totals: {named[0][0]} = {named[0][1]!r}, {cells}"
+    cells = (named[0], (sums[0].name, sums[0].value(last)))
+    told = (say.CELL.format(column=printable(n), value=quantity_text(v)) for n, v in cells)
+    note = say.LAST_ROW_TOTALS.format(cells=", ".join(told))
     columns = tuple(column.taken(rows) for column in table.columns)
     return dataclasses.replace(table, columns=columns, rows=last, notes=(*table.notes, note))
 

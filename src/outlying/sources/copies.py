@@ -24,6 +24,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import IO, Any, TypeAlias
 
+from outlying import sentences as say
 from outlying.errors import OptionError, Setting, SourceError, shown
 from outlying.sources.recognise import REMOTE, scheme_of
 
@@ -352,7 +353,7 @@ class InputFile:
     def as_guessed(self, encoding: str | None = None) -> InputFile:
         """Copy text that is not UTF-8 as UTF-8, with a note; refuse where no encoding is sure."""
         encoding = encoding or self._guessed_encoding()
-        note = f"taken for {encoding} text; if that is wrong, name its encoding"
+        note = say.ENCODING_GUESSED.format(encoding=encoding)
         return dataclasses.replace(self._as_utf8(encoding), notes=(*self.notes, note))
 
     def _guessed_encoding(self) -> str:

@@ -17,11 +17,12 @@ from itertools import islice, takewhile
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
+from outlying import sentences as say
 from outlying.errors import SourceError
 from outlying.parsing.plain import ALL, PlainTally, decide
 from outlying.sources import duckdb as engine
 from outlying.sources.arrow_arrays import of_texts
-from outlying.sources.columns import NO_HEADER, unique_names, without_totals
+from outlying.sources.columns import unique_names, without_totals
 from outlying.sources.copies import LONGEST_LINE, InputFile, PrivateFolder
 from outlying.sources.duckdb import literal, select_list
 from outlying.sources.files import Files, check_spelling, type_keys
@@ -121,7 +122,7 @@ class CsvFeeder(LocalFeeder):
         text = pa.large_string()
         fields = [Field(name, f"c{place}", text, text) for place, name in enumerate(names)]
         fields += [Field(key, "", v.type, v.type) for key, v in self._keys.items()]
-        notes = (*self.files.notes, *layout.notes, *(() if self._has_header else (NO_HEADER,)))
+        notes = (*self.files.notes, *layout.notes, *(() if self._has_header else (say.NO_HEADER,)))
         return Shape(tuple(fields), notes=notes)
 
     def _connection(self) -> AbstractContextManager[DuckDBPyConnection]:
@@ -266,8 +267,9 @@ def _blank_lines(lines: Sequence[str]) -> int:
 
 def _lines_note(where: str, lines: Sequence[str]) -> str:
     """Say which lines are no part of the table."""
-    count = "a line" if len(lines) == 1 else f"{len(lines)} lines"
-    return f"{count} {where} the table left out: {printable('; '.join(lines))!r}"
+    shown = repr(printable("; ".join(lines)))
+    text = say.LINES_LEFT_OUT[len(lines) > 1]
+    return text.format(count=len(lines), where=where, lines=shown)
 
 
 def _look_at(lines: Sequence[str], delimiter: str) -> tuple[tuple[str, ...], int, list[int]]:

@@ -17,8 +17,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
+from outlying import sentences as say
 from outlying.errors import MissingExtraError, SourceError, harmless, shown, unknown_name
-from outlying.sources.columns import NO_HEADER, table_of, unique_names, without_totals
+from outlying.sources.columns import table_of, unique_names, without_totals
 from outlying.sources.copies import InputFile, check_expanded
 from outlying.sources.frames import array_of
 from outlying.sources.recognise import translate_errors, unreadable
@@ -139,7 +140,8 @@ def _choose_sheet(
     first = (visible or names)[0]
     others = [shown(name) for name in names if name != first]
     more = ", ..." if len(others) > 5 else ""
-    note = f"sheet {first!r} is read; others: {', '.join(others[:5])}{more} (the option sheet)"
+    named = f"{', '.join(others[:5])}{more}"
+    note = say.SHEET_READ.format(sheet=repr(first), others=named)
     return first, [note] if others else []
 
 
@@ -263,7 +265,9 @@ def _layout_of(rows: list[_Row], merged: Sequence[_Merged]) -> _Layout:
     # the first row of several values, or the first of any where there is one column
     first = next(place for place, count in enumerate(known) if count >= min(2, max(known)))
     titles = [shown(cell) for row in rows[:first] for cell in row if cell != _EMPTY]
-    notes = [f"left out above the header: {', '.join(titles[:3])}"] if titles else []
+    text = say.LINES_LEFT_OUT[len(titles) > 1]
+    above = text.format(count=len(titles), where="above", lines=", ".join(titles[:3]))
+    notes = [above] if titles else []
     inside = [cells for cells in merged if cells.top >= first]
     _fill(rows, inside)
     last = first
@@ -272,13 +276,13 @@ def _layout_of(rows: list[_Row], merged: Sequence[_Merged]) -> _Layout:
     names, start = _names(rows[first : last + 1]), last + 1
     if names is None:
         names, start = [f"column{place}" for place in range(len(rows[first]))], first
-        notes.append(NO_HEADER)
+        notes.append(say.NO_HEADER)
     filled = [line for line in range(start, len(rows)) if _is_filled(rows[line])]
     left_out = len(rows) - start - len(filled)
     if left_out:
-        notes.append(f"{left_out} empty row{'s' if left_out > 1 else ''} left out")
+        notes.append(say.EMPTY_ROWS[left_out > 1].format(count=left_out))
     if any(cells.bottom > last for cells in inside):
-        notes.append("the value of merged cells is taken for each of them")
+        notes.append(say.MERGED_CELLS)
     return _Layout(names, filled, notes)
 
 

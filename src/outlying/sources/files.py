@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 from urllib.parse import unquote
 
+from outlying import sentences as say
 from outlying.errors import ColumnError, SourceError
 from outlying.parsing.plain import type_texts
 from outlying.sources import recognise, registry
@@ -174,7 +175,7 @@ def identify(
         raise _unknown_kind(source, registry.SUFFIXES)
     if form is named:
         return file, form
-    note = () if named is None else (f"holds {form.name}, whatever its name says",)
+    note = () if named is None else (say.OTHER_FORMAT.format(form=form.name),)
     return dataclasses.replace(file, suffix=form.endings[0], notes=(*file.notes, *note)), form
 
 
@@ -223,7 +224,7 @@ def find(data: Name | Sequence[Name]) -> tuple[str, list[InputFile], list[str]]:
                 "keys (key=value); every file of a partitioned table needs the same"
             )
     empty = len(files) - len(full)
-    return source, full, [f"{empty} empty file{'s' if empty > 1 else ''} left out"] if empty else []
+    return source, full, [say.EMPTY_FILES[empty > 1].format(count=empty)] if empty else []
 
 
 def files_read(name: str) -> Iterator[Path | int]:

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from outlying import sentences as say
 from outlying.errors import SourceError, harmless
 from outlying.sources.arrow_arrays import microseconds, of_mask, of_numbers, of_texts
 from outlying.sources.columns import RawColumn, from_arrow, table_of, text_of_any, unique_names
@@ -344,7 +345,7 @@ def array_of(values: Sequence[object]) -> RawColumn | str:
         kinds = {"number"}
     if len(kinds) > 1:
         found = ", ".join(sorted({type(value).__name__ for value in known}))
-        note = f"mixed values ({found}) taken as texts"
+        note = say.MIXED_VALUES.format(found=found)
         return RawColumn(_texts(values, missing), note)
     if not kinds:  # NaN is a missing number, None anything
         has_numbers = any(isinstance(value, (float, np.floating)) for value in values)
@@ -384,8 +385,7 @@ def _integers(whole: list[int], missing: Mask) -> RawColumn:
         return RawColumn(of_numbers(np.array(whole, dtype=np.int64), missing))
     known = np.array(whole, dtype=object)[~missing]
     if are_keys(int(np.count_nonzero(are_long(known))), len(known)):
-        note = "whole numbers beyond 2**53 read as categories"
-        return RawColumn(_texts(whole, missing), note, are_keys=True)
+        return RawColumn(_texts(whole, missing), say.LONG_NUMBERS, are_keys=True)
     most = int(np.finfo(np.float64).max)
     rounded = np.array([min(max(value, -most), most) for value in whole], dtype=float)
     return RawColumn(of_numbers(rounded, missing))

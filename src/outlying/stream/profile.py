@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from outlying import sentences as say
 from outlying.derived.choosing import Facts, chosen, find_relations, joined, past_of, with_parts
 from outlying.errors import InfiniteValueError, NoRowsError
 from outlying.options import Options
@@ -397,26 +398,19 @@ def _notes(plan: ProfilePass, state: ProfileState) -> Iterator[str]:
     counts = [(field, state.counts[field.name]) for field in plan.fields]
     for field, own in counts:
         if field.form == "integer" and own.are_keys(state.rows):
-            yield f"column {field.name!r}: whole numbers beyond 2**53 read as categories"
+            yield say.COLUMN_HOLDS.format(column=repr(field.name), said=say.LONG_NUMBERS)
     for field, own in counts:
         if plan.options.derive and field.form == "text" and not own.labels.is_whole:
-            yield (
-                f"column {field.name!r}: more than {MOST_TEXTS:,} distinct values, too many to "
-                "tell misspellings, parts of dates and what occurs twice where the table is "
-                "streamed"
-            )
+            said = say.TOO_MANY_LABELS.format(most=MOST_TEXTS)
+            yield say.COLUMN_HOLDS.format(column=repr(field.name), said=said)
     for field, own in counts:
         decision = own.decision()
         if decision is not None:
-            yield f"column {field.name!r} {decision.note}"
+            yield say.COLUMN_WAS.format(column=repr(field.name), said=decision.note)
     for field, own in counts:
         if own.infinite:
             yield infinities_note(field.name, own.infinite)
     sketch = state.sketch
     share = int(sketch.copies.sum()) / len(sketch.hashes) * sketch.distinct / state.rows
     if not sketch.is_whole and not 1 / _UNEVEN < share < _UNEVEN:
-        yield (
-            f"some rows are repeated very often, others are not; the sample is drawn from "
-            f"{len(sketch.hashes):,} of about {sketch.distinct:,} distinct rows, and may hold too "
-            "many or too few copies"
-        )
+        yield say.COPIES_IN_SAMPLE.format(sampled=len(sketch.hashes), distinct=sketch.distinct)

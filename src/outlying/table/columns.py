@@ -17,6 +17,7 @@ from typing import Any, ClassVar, Literal, Protocol, TypeAlias, cast
 import numpy as np
 import numpy.typing as npt
 
+from outlying import sentences as say
 from outlying.errors import ColumnError, InfiniteValueError, RowAt
 from outlying.options import ColumnType
 from outlying.table.row_hash import (
@@ -500,6 +501,5 @@ def _number_in(column: Column, row: int, form: Form) -> float:
 
 def infinities_note(name: str, count: int) -> str:
     """Return the note that infinite values of a column count as missing."""
-    values = "an infinite value counts" if count == 1 else "infinite values count"
-    number = "" if count == 1 else f"{count:,} "
-    return f"column {name!r}: {number}{values} as missing"
+    said = say.INFINITE[count > 1].format(rows=count)
+    return say.COLUMN_HOLDS.format(column=repr(name), said=said)

@@ -255,13 +255,17 @@ def number_text(number: float, digits: int = FEW_DIGITS) -> str:
     return short.rstrip("0").rstrip(".") if "." in short else short
 
 
-def quantity_text(value: Value, digits: int = FEW_DIGITS) -> str:
-    """Write a value in a sentence: long numbers with separators, 116,500, but no year is 1,952."""
+def quantity_text(value: Value, digits: int = FEW_DIGITS, beside: Iterable[Value] = ()) -> str:
+    """Write a value in a sentence: long numbers with separators, 116,500, but no year is 1,952.
+
+    Beside a long one a shorter one has them, too: 7,900, expected 56,000 to 109,000.
+    """
     text = text_of(value, digits)
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return text
     whole, point, rest = text.partition(".")
-    is_long = whole.lstrip("-").isdigit() and len(whole.lstrip("-")) >= _SEPARATED
+    least = _SEPARATED - any(isinstance(x, int | float) and abs(x) >= 10_000 for x in beside)
+    is_long = whole.lstrip("-").isdigit() and len(whole.lstrip("-")) >= least
     return f"{int(whole):,}{point}{rest}" if is_long and len(whole) < _UNREADABLE else text
 
 
