@@ -17,7 +17,7 @@ from outlying.errors import OptionError
 from outlying.options import EXPLAIN_OPTIONS, Options
 from outlying.sources import read as read_arrays
 from outlying.web.browse import Browser, write_copy
-from outlying.web.queries import Filter, OptionsQuery, TableQuery
+from outlying.web.queries import Addresses, Filter, TableQuery, options_of
 
 ALL: dict[str, Any] = {
     "preset": "paper",
@@ -51,19 +51,16 @@ ALL: dict[str, Any] = {
 
 def test_every_option_has_a_place_in_addresses() -> None:
     assert set(ALL) == set(EXPLAIN_OPTIONS)
-    asked = OptionsQuery.checked(ALL)
-    again = OptionsQuery.of(QueryParams(urlencode(asked.to_params())))
-    assert again == asked
-    assert again.options == Options.of(**ALL)
-    paper = OptionsQuery.checked({"preset": "paper", "top": 3})
-    assert OptionsQuery.of(QueryParams(urlencode(paper.to_params()))) == paper
-    assert OptionsQuery.of(QueryParams("hide=a&unknown=1")) == OptionsQuery()
+    for asked in (Options.of(**ALL), Options.of(preset="paper", top=3)):
+        written = urlencode(Addresses("t", asked).kept)
+        assert options_of(QueryParams(written)) == asked
+    assert options_of(QueryParams("hide=a&unknown=1")) == Options()
 
 
 def test_no_option_is_mistaken_for_what_is_asked_of_a_table() -> None:
     of_table = {"offset", "limit", "sort", "order", "search", "filter", "rows", "top", "odd"}
     of_page = {"hide", "left", "from", "on", "rule", "to", "show", "choosing", "declared"}
-    named = {name for name, _ in OptionsQuery.checked(ALL).to_params()}
+    named = {name for name, _ in Addresses("t", Options.of(**ALL)).kept}
     assert not named & (of_table | of_page)
 
 
@@ -77,7 +74,7 @@ def test_a_query_is_read_as_it_was_written() -> None:
 @pytest.mark.parametrize("text", ["min_support=x", "max_conditions=-1", "type=a", "pairs=0"])
 def test_wrong_options_are_refused(text: str) -> None:
     with pytest.raises(OptionError):
-        OptionsQuery.of(QueryParams(text))
+        options_of(QueryParams(text))
 
 
 NUMBERS = st.one_of(st.none(), st.integers(-3, 3).map(float))

@@ -31,7 +31,7 @@ from outlying.results import many
 from outlying.results.many import json_schema
 from outlying.table.values import Value, plain
 from outlying.web import NotReadyError, jobs, tables
-from outlying.web.queries import Filter
+from outlying.web.queries import Filter, own_values
 from outlying.web.sourcing import Sourcing
 from outlying.web.tables import TableEntry
 from outlying.web.worker import Detected, Explain
@@ -360,10 +360,10 @@ def reproduced(entry: TableEntry, job: jobs.Job) -> dict[str, str]:
         raise NotReadyError(say.PAGE_RANKED_HERE)
     if job.task is None:
         raise NotReadyError("this job reads a table: there is nothing to reproduce")
-    sourcing, options = entry.sourcing, dict(job.task.options.given)
+    sourcing, options = entry.sourcing, own_values(job.task.options)
     source, reading = _source(sourcing), _flags(_engine(sourcing) | dict(sourcing.given))
     data, python_reading = _python_data(sourcing)
-    python_options = [*python_reading, *_keywords(job.task.options.keywords)]
+    python_options = [*python_reading, *_keywords(options)]
     if isinstance(job.task, Explain):
         before, flags, target = _target(entry, job, job.task)
         command = ["outlying", "explain", source, *reading, *flags, *_flags(options)]

@@ -22,6 +22,7 @@ from starlette.types import ASGIApp
 
 from outlying.checks import check_choice, check_flag, check_names, check_whole, read_whole
 from outlying.errors import OptionError, OutlyingError, not_allowed, shown
+from outlying.options import Options
 from outlying.table.values import Value
 from outlying.web import (
     LimitError,
@@ -34,7 +35,7 @@ from outlying.web import (
 )
 from outlying.web.answers import POSITIVE, TEXT, Answer, Operation, Schema, fields, objects, record
 from outlying.web.jobs import Job, warm_up
-from outlying.web.queries import MOST_ROWS, OptionsQuery, TableQuery
+from outlying.web.queries import MOST_ROWS, TableQuery
 from outlying.web.safety import UNEXPECTED, Credentials, Safety
 from outlying.web.sourcing import SAID, bounded, received
 from outlying.web.tables import (
@@ -229,11 +230,11 @@ def described() -> dict[str, Any]:
     return answers.openapi(OPERATIONS)
 
 
-def _options(body: Mapping[str, Any]) -> OptionsQuery:
+def _options(body: Mapping[str, Any]) -> Options:
     options = body.get("options") or {}
     if not isinstance(options, Mapping):
         raise not_allowed("options", options, "an object of names and values")
-    return OptionsQuery.checked(options)
+    return Options.of(**options)
 
 
 async def _body(request: Request, known: tuple[str, ...]) -> dict[str, Any]:

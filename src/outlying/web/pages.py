@@ -31,7 +31,6 @@ from outlying.web.jobs import Job
 from outlying.web.queries import (
     MOST_COLUMNS,
     Addresses,
-    OptionsQuery,
     Params,
     TableQuery,
     address_sent,
@@ -267,7 +266,7 @@ class TablePage:
         self, entry: TableEntry, addresses: Addresses, params: QueryParams, path: str = ""
     ) -> None:
         self.entry, self.facts, self.addresses, self._path = entry, entry.facts, addresses, path
-        self.query, options = TableQuery.of(params), addresses.options.options
+        self.query, options = TableQuery.of(params), addresses.options
         self.excluded, self.types = set(options.exclude), dict(options.types)
         declared = self.facts.declarable.intersection(self.types)
         skipped = (item for item in self.facts.skipped if item.name not in declared)
@@ -367,16 +366,19 @@ class TablePage:
 
     def of_columns(self) -> dict[str, Any]:
         """Return what the page of the columns shows."""
-        options, here = self.addresses.options, {column.name for _, column in self.columns}
-        untyped = OptionsQuery(tuple(item for item in options.given if item[0] != "types"))
-        hidden = [("hide", name) for name in self.addresses.hidden if name not in here]
+        here = {column.name for _, column in self.columns}
+        untyped = dataclasses.replace(
+            self.addresses,
+            options=dataclasses.replace(self.addresses.options, types=()),
+            hidden=tuple(name for name in self.addresses.hidden if name not in here),
+        )
         types = [("type", f"{n}={kind}") for n, kind in self.types.items() if n not in here]
         compared = sum(not self.leaves_out(column.name) for column in self.facts.columns)
         return {
             "view": self,
             "about": f"{size_of(self.entry)}, {compared:,} of them compared.",
             "forms": say.PAGE_FORMS,
-            "kept": [*untyped.to_params(), *hidden, *types, *self._at_left],
+            "kept": [*untyped.kept, *types, *self._at_left],
             "odd": collections.Counter(n for row in self.entry.explained.values() for n in row.odd),
         }
 

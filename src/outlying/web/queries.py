@@ -165,52 +165,22 @@ class TableQuery:
         return not self.search and not self.filters and self.rows is None
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class OptionsQuery:
-    """The options of an explanation that an address can hold; those not given are the library's."""
+def options_of(params: Given) -> Options:
+    """Read the options of an explanation from a query string; others are the library's."""
+    given = {}
+    for name, option in EXPLAIN_OPTIONS.items():
+        texts = params.getlist(option.field)
+        if texts and (texts[-1] or option.kind.is_many):
+            given[name] = option.kind.read(option.field, texts)
+    return Options.of(**given)
 
-    given: tuple[tuple[str, Any], ...] = ()
 
-    @classmethod
-    def of(cls, params: Given) -> OptionsQuery:
-        """Read the options of a query string."""
-        given = {}
-        for name, option in EXPLAIN_OPTIONS.items():
-            texts = params.getlist(option.field)
-            if texts and (texts[-1] or option.kind.is_many):
-                given[name] = option.kind.read(option.field, texts)
-        return cls.checked(given)
-
-    @classmethod
-    def checked(cls, given: Mapping[str, Any]) -> OptionsQuery:
-        """Take options by the names of the library; wrong ones are refused here."""
-        for name in given:
-            if not isinstance(name, str):
-                raise OptionError(f"options holds {shown(name)}; allowed: names of options")
-        preset = {"preset"} & set(given)
-        options = Options.of(**given).values()
-        default = Options.of(**({"preset": given["preset"]} if preset else {})).values()
-        own = tuple((name, value) for name, value in options.items() if value != default[name])
-        return cls(((("preset", given["preset"]),) if preset else ()) + own)
-
-    @property
-    def keywords(self) -> dict[str, Any]:
-        """The options as Explainer takes them."""
-        found = dict(self.given)
-        return found | ({"types": dict(found["types"])} if "types" in found else {})
-
-    @property
-    def options(self) -> Options:
-        """All options."""
-        return Options.of(**self.keywords)
-
-    def to_params(self) -> Params:
-        """Write the options as pairs of an address."""
-        return [
-            (EXPLAIN_OPTIONS[name].field, text)
-            for name, value in self.given
-            for text in EXPLAIN_OPTIONS[name].kind.write(value)
-        ]
+def own_values(options: Options) -> dict[str, Any]:
+    """Return the options that are not as usual, as Explainer takes them."""
+    preset = {} if options.paper is None else {"preset": "paper"}
+    usual, own = Options.of(**preset).values(), options.values()
+    found = preset | {name: value for name, value in own.items() if value != usual[name]}
+    return found | ({"types": dict(found["types"])} if "types" in found else {})
 
 
 # --- addresses -------------------------------------------------------------------------------
@@ -221,19 +191,26 @@ class Addresses:
     """The views of one table under the same options, with the same columns switched off."""
 
     table_id: str
-    options: OptionsQuery = dataclasses.field(default_factory=OptionsQuery)
+    options: Options = dataclasses.field(default_factory=Options)
     hidden: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, table_id: str, given: Given) -> Addresses:
         """Read what all views of a table have in common from an address, or a form."""
         hidden = tuple(dict.fromkeys(map(str, given.getlist("hide"))))
-        return cls(table_id, OptionsQuery.of(given), hidden)
+        return cls(table_id, options_of(given), hidden)
 
     @property
     def kept(self) -> Params:
         """What every address of these views holds."""
-        return self.options.to_params() + [("hide", name) for name in self.hidden]
+        return [
+            *(
+                (EXPLAIN_OPTIONS[name].field, text)
+                for name, value in own_values(self.options).items()
+                for text in EXPLAIN_OPTIONS[name].kind.write(value)
+            ),
+            *(("hide", name) for name in self.hidden),
+        ]
 
     def hiding(self, name: str) -> Addresses:
         """Return the same views with one more column switched off."""
@@ -247,7 +224,7 @@ class Addresses:
     @property
     def without_infinite(self) -> Addresses:
         """The same views where infinite values count as missing."""
-        options = OptionsQuery.checked(self.options.keywords | {"infinite": "missing"})
+        options = dataclasses.replace(self.options, infinite="missing")
         return dataclasses.replace(self, options=options)
 
     def path(self, view: str = "") -> str:
@@ -377,7 +354,7 @@ def _chosen(facts: Facts, params: QueryParams, addresses: Addresses) -> Addresse
     Columns that are never compared have no box to tick; those that are only compared as their type
     was declared have one that says so.
     """
-    columns, found = columns_from(facts, left_of(params)), addresses.options.keywords
+    columns, found = columns_from(facts, left_of(params)), own_values(addresses.options)
     shown, compared, declared = (set(params.getlist(n)) for n in ("show", "compare", "declared"))
     hidden = tuple(column.name for place, column in columns if str(place) not in shown)
     kinds = {column.name: params.get(f"type{place}") for place, column in columns}
@@ -390,7 +367,7 @@ def _chosen(facts: Facts, params: QueryParams, addresses: Addresses) -> Addresse
     }
     elsewhere = [name for name in found.get("exclude", ()) if name not in asked]
     found["exclude"] = [*elsewhere, *(name for name, is_one in asked.items() if not is_one)]
-    return Addresses(addresses.table_id, OptionsQuery.checked(found), (*addresses.hidden, *hidden))
+    return Addresses(addresses.table_id, Options.of(**found), (*addresses.hidden, *hidden))
 
 
 # --- what would be ordinary ------------------------------------------------------------------

@@ -15,6 +15,7 @@ from starlette.routing import BaseRoute, Route
 from outlying import sentences as say
 from outlying.checks import read_whole
 from outlying.errors import INFINITE_AS_MISSING, ColumnError, ObjectError, OptionError
+from outlying.options import Options
 from outlying.render.html import terms
 from outlying.render.listing import detector, most_in
 from outlying.results.detections import Counts, Flagged, OddCombination, Word
@@ -41,11 +42,11 @@ from outlying.web.queries import (
     DETECT_OPTIONS,
     Addresses,
     Filter,
-    OptionsQuery,
     Params,
     TableQuery,
     field_text,
     option_fields,
+    own_values,
 )
 from outlying.web.tables import MOST_FLAGGED, Mark, TableEntry, Twins, service_of
 from outlying.web.worker import Detected
@@ -231,10 +232,10 @@ class RowPage:
 
     def context(self) -> dict[str, Any]:
         """Return what the template shows, explained or not."""
-        rows, given = self.entry.facts.rows, self.addresses.options.given
-        usual = OptionsQuery(tuple(item for item in given if item[0] not in say.PAGE_OPTIONS))
+        rows, options = self.entry.facts.rows, self.addresses.options
+        others = own_values(options).items()
+        usual = Options.of(**{name: own for name, own in others if name not in say.PAGE_OPTIONS})
         plainly = dataclasses.replace(self.addresses, options=usual)
-        is_usual = usual == self.addresses.options
         about = f"compared with {counted(rows, 'row')} of {printable(self.entry.name, 60)}"
         if self.number in self.odd:
             place, count = self.odd.index(self.number) + 1, len(self.odd)
@@ -243,9 +244,9 @@ class RowPage:
             "view": self,
             "about": about,
             "neighbours": [] if self.number is None else list(self._neighbours(self.number, rows)),
-            "options": option_fields(self.addresses.options.options, rows),
+            "options": option_fields(options, rows),
             "options_kept": self.pairs() + plainly.kept,
-            "reset": None if is_usual else self.address(addresses=plainly),
+            "reset": None if usual == options else self.address(addresses=plainly),
         }
 
     def _neighbours(self, number: int, rows: int) -> Iterator[tuple[str, str, str, str]]:
@@ -306,7 +307,7 @@ class RowPage:
 
     def _hidden(self, attribute: str) -> str | None:
         """Say why rows cannot be found by an attribute; None where they can."""
-        places, declared = self._places, dict(self.addresses.options.options.types)
+        places, declared = self._places, dict(self.addresses.options.types)
         parent, part = part_of(attribute, places) or (attribute, None)
         if parent not in places or part is Part.WRITTEN:
             return f"The table cannot be filtered by {printable(attribute, 60)}."
@@ -416,8 +417,8 @@ def looked_for(
     request: Request, entry: TableEntry, addresses: Addresses, top: int, again: bool = False
 ) -> Job:
     """Return the job that looks for odd rows, begun unless there is one."""
-    given = addresses.options.given  # of which finding odd rows has some
-    options = OptionsQuery(tuple(item for item in given if item[0] in DETECT_OPTIONS))
+    given = own_values(addresses.options).items()  # of which finding odd rows has some
+    options = Options.of(**{name: own for name, own in given if name in DETECT_OPTIONS})
     return service_of(request).detect(entry, top, options, again=again)
 
 

@@ -25,6 +25,7 @@ from outlying.errors import ObjectError, OptionError, not_allowed
 from outlying.gate import accepted
 from outlying.gate.accepted import Accepted
 from outlying.gate.check import exceptional_stories
+from outlying.options import Options
 from outlying.results.findings import Findings
 from outlying.results.wording import short_name
 from outlying.table.values import Form, Value, read_text
@@ -34,9 +35,9 @@ from outlying.web.jobs import Job, Jobs, Process
 from outlying.web.queries import (
     DETECT_OPTIONS,
     Filter,
-    OptionsQuery,
     TableQuery,
     nearest_typical,
+    own_values,
     values_beside,
 )
 from outlying.web.sourcing import Sourcing, new_path
@@ -380,7 +381,7 @@ class Service:
         self,
         entry: TableEntry,
         what: int | Mapping[str, Any],
-        options: OptionsQuery,
+        options: Options,
         *,
         again: bool = False,
     ) -> Job:
@@ -395,11 +396,9 @@ class Service:
         typed = tuple(_typed(what, entry.facts, options).items())
         return self._job_for(entry, Explain(options, object=typed), again=again)
 
-    def detect(
-        self, entry: TableEntry, top: int, options: OptionsQuery, *, again: bool = False
-    ) -> Job:
+    def detect(self, entry: TableEntry, top: int, options: Options, *, again: bool = False) -> Job:
         """Find the rows that stand out, and explain them."""
-        check_names(dict(options.given), DETECT_OPTIONS)
+        check_names(own_values(options), DETECT_OPTIONS)
         if check_whole("top", top, 1) > MOST_FLAGGED:
             raise OptionError(f"top is {top:,}; allowed: 1 to {MOST_FLAGGED}")
         return self._job_for(entry, Detect(options, top), again=again)
@@ -483,9 +482,9 @@ def _slug(title: str) -> str:
     return re.sub(r"[^a-z0-9]+", "-", stem.lower()).strip("-")[:40] or "table"
 
 
-def _typed(values: Mapping[str, Any], facts: Facts, options: OptionsQuery) -> dict[str, Any]:
+def _typed(values: Mapping[str, Any], facts: Facts, options: Options) -> dict[str, Any]:
     """Read texts as what their columns hold; other values stay as they are."""
-    declared = dict(options.options.types)
+    declared = dict(options.types)
     forms: dict[str, Form] = {}
     for column in facts.columns:
         kind = declared.get(column.name, column.type)

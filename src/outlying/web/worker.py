@@ -38,7 +38,7 @@ from outlying.table.table import SkippedColumn, SkipReason, Table
 from outlying.table.targets import RowRequest, naming_columns
 from outlying.web import LimitError
 from outlying.web.browse import Browser, ColumnOverview, write_copy
-from outlying.web.queries import OptionsQuery
+from outlying.web.queries import own_values
 from outlying.web.sourcing import Sourcing
 
 
@@ -77,7 +77,7 @@ class WorkerSpec:
 class Explain:
     """Explain one row, by its position in the copy of the table, or a new object."""
 
-    options: OptionsQuery
+    options: Options
     row: int | None = None
     object: tuple[tuple[str, Any], ...] | None = None
 
@@ -86,7 +86,7 @@ class Explain:
 class Detect:
     """Find the rows that stand out, and explain them."""
 
-    options: OptionsQuery
+    options: Options
     top: int
 
 
@@ -295,9 +295,9 @@ class Worker:
         with contextlib.closing(opened) as browser:
             return RowRequest(wheres=[browser.key(int(task.row or 0) + 1)])
 
-    def _prepare(self, options: OptionsQuery, is_copy: bool) -> Explainer:
+    def _prepare(self, options: Options, is_copy: bool) -> Explainer:
         data = copied_table(self._spec.copy, self._facts) if is_copy else self._data
-        return Explainer(data, **options.keywords)
+        return Explainer(data, **own_values(options))
 
 
 class ProgressReporter:
