@@ -41,7 +41,7 @@ from outlying.options import (
 '''
 _CLASS = '''
 
-class {name}(TypedDict, total=False):
+class {name}({base}, total=False):
     """{words}"""
 
 {fields}
@@ -51,17 +51,18 @@ class {name}(TypedDict, total=False):
 def keywords() -> str:
     """Return the module of keywords."""
     reading = [READ_OPTIONS[name] for name in registry.OPTIONS]
-    explain = [*EXPLAIN_OPTIONS.values(), *reading]
-    compared = [*COLUMN_OPTIONS.values(), *CONTEXT_OPTIONS.values()]
-    detect = [*BAGGING.values(), *compared, *reading]
+    both = [*CONTEXT_OPTIONS.values(), *COLUMN_OPTIONS.values(), *reading]
+    explain = [option for option in EXPLAIN_OPTIONS.values() if option not in both]
     found = "".join(
-        _CLASS.format(name=name, words=words, fields="\n".join(map(_field, options)))
-        for name, words, options in (
-            ("ExplainKeywords", "Options of explanations.", explain),
-            ("DetectKeywords", "Options of detection.", detect),
+        _CLASS.format(name=name, base=base, words=words, fields="\n".join(map(_field, options)))
+        for name, base, words, options in (
+            ("TableKeywords", "TypedDict", "Options of reading and comparing a table.", both),
+            ("ExplainKeywords", "TableKeywords", "Options of explanations.", explain),
+            ("DetectKeywords", "TableKeywords", "Options of detection.", BAGGING.values()),
         )
     )
-    known = set(re.findall(r"\b[A-Z]\w+", "".join(map(_field, (*explain, *detect)))))
+    declared = (*both, *explain, *BAGGING.values())
+    known = set(re.findall(r"\b[A-Z]\w+", "".join(map(_field, declared))))
     aliases = sorted(known - {"Any", "Iterable", "Mapping", "None"})
     return _HEAD.format(names="\n".join(f"    {name}," for name in aliases)) + found
 

@@ -20,13 +20,11 @@ from outlying.options import (
 )
 
 
-class ExplainKeywords(TypedDict, total=False):
-    """Options of explanations."""
+class TableKeywords(TypedDict, total=False):
+    """Options of reading and comparing a table."""
 
     min_support: float | None
-    min_confidence: float | None
     max_conditions: int
-    exact: bool
     columns: Iterable[str] | None
     exclude: Iterable[str] | None
     properties: Iterable[str] | None
@@ -38,6 +36,17 @@ class ExplainKeywords(TypedDict, total=False):
     entity: str | None
     time: str | None
     past: Past
+    encoding: str | None
+    sheet: str | None
+    snapshot: Any
+    allow_external: bool | None
+
+
+class ExplainKeywords(TableKeywords, total=False):
+    """Options of explanations."""
+
+    min_confidence: float | None
+    exact: bool
     references: int | None
     top: int
     preset: Preset | None
@@ -49,13 +58,9 @@ class ExplainKeywords(TypedDict, total=False):
     discretise: Discretise | None
     bins: int
     seed: int | None
-    encoding: str | None
-    sheet: str | None
-    snapshot: Any
-    allow_external: bool | None
 
 
-class DetectKeywords(TypedDict, total=False):
+class DetectKeywords(TableKeywords, total=False):
     """Options of detection."""
 
     rounds: int
@@ -65,20 +70,3 @@ class DetectKeywords(TypedDict, total=False):
     combine: Combine
     scale: Scale
     seed: int
-    columns: Iterable[str] | None
-    exclude: Iterable[str] | None
-    properties: Iterable[str] | None
-    contexts: Iterable[str] | None
-    types: Mapping[str, str] | None
-    id: Iterable[str] | None
-    infinite: Infinite
-    derive: bool
-    entity: str | None
-    time: str | None
-    past: Past
-    min_support: float | None
-    max_conditions: int
-    encoding: str | None
-    sheet: str | None
-    snapshot: Any
-    allow_external: bool | None

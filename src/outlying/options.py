@@ -54,6 +54,12 @@ MOST_ROUNDS = 1_000_000
 MOST_BINS = 1_000_000
 
 
+def _some_columns(words: str, usual: str, docs: str = "") -> Any:
+    """Declare an option that names columns; not given, it stands for what is usual."""
+    kind, more = checks.SOME_COLUMNS.or_none(), {"group": "Columns", "metavar": "NAMES"}
+    return option(None, kind, words, usual=usual, docs=docs, **more)
+
+
 # --- explanations ------------------------------------------------------------------------------
 
 
@@ -134,13 +140,9 @@ class Options:
         docs="That is one of more than 262,144 rows; what is told is computed from all rows in "
         "either case.",
     )
-    columns: tuple[str, ...] | None = option(
-        None,
-        checks.SOME_COLUMNS.or_none(),
+    columns: tuple[str, ...] | None = _some_columns(
         "Only these columns.",
-        group="Columns",
-        metavar="NAMES",
-        usual="all",
+        "all",
     )
     exclude: tuple[str, ...] = option(
         (),
@@ -150,22 +152,14 @@ class Options:
         metavar="NAMES",
         usual="none",
     )
-    properties: tuple[str, ...] | None = option(
-        None,
-        checks.SOME_COLUMNS.or_none(),
+    properties: tuple[str, ...] | None = _some_columns(
         "Judge the cells of these columns only; others are what they are compared by.",
-        group="Columns",
-        metavar="NAMES",
-        usual="all",
+        "all",
         docs="A row is odd only where one of these is.",
     )
-    contexts: tuple[str, ...] | None = option(
-        None,
-        checks.SOME_COLUMNS.or_none(),
+    contexts: tuple[str, ...] | None = _some_columns(
         "Compare with rows that are alike in these columns only.",
-        group="Columns",
-        metavar="NAMES",
-        usual="all",
+        "all",
         docs="Of relations and own pasts, too, only those between the judged column and these.",
     )
     types: tuple[tuple[str, ColumnType], ...] = option(
@@ -177,13 +171,9 @@ class Options:
         one="type",
         usual="as read",
     )
-    id: tuple[str, ...] | None = option(
-        None,
-        checks.SOME_COLUMNS.or_none(),
+    id: tuple[str, ...] | None = _some_columns(
         "The columns that name a row.",
-        group="Columns",
-        metavar="NAMES",
-        usual="a key that is found",
+        "a key that is found",
         docs="An index, or a key or name that is found in the table. They are compared as others.",
     )
     infinite: Infinite = option(

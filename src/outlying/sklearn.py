@@ -34,11 +34,6 @@ class OutlyingDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
     them unless `entity` and `time` say so: a detector judges each row by itself.
     """
 
-    _parameter_names = (
-        *("columns", "exclude", "properties", "contexts", "types", "min_support"),
-        *("max_conditions", "derive", "entity", "time", "infinite"),
-    )
-
     def __init__(
         self,
         *,
@@ -74,7 +69,8 @@ class OutlyingDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
                 f'contamination is {share!r}; allowed: "auto", or a share above 0 and at most 0.5'
             )
         rows = self._checked(X, reset=True)
-        options: dict[str, Any] = {name: getattr(self, name) for name in self._parameter_names}
+        options: dict[str, Any] = self.get_params(deep=False)
+        del options["contamination"]
         with _as_value_errors():
             self.explainer_ = Explainer(rows, **options)
             strengths = self.explainer_.in_memory("fit").scores()[0]

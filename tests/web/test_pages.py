@@ -302,10 +302,11 @@ def test_the_copy_of_a_stream_is_ranked(tmp_path: Path) -> None:
     explainer = Explainer(copied_table(tmp_path / "copy", facts))
     task = Detect(Options(), 3)
     found = detected(explainer, task, Silent(), is_copy=True)
-    assert found.detection.notes[0].startswith("The table is a stream: what was ranked is the copy")
-    assert [numbers[row] for row in found.detection.positions] == [90.0] * 3
-    assert [item.population.rows for item in found.explained] == [400] * 3
-    assert [item.object["v"] for item in found.explained] == [90.0] * 3
+    assert found.notes[0].startswith("The table is a stream: what was ranked is the copy")
+    assert [numbers[row] for row in found.positions] == [90.0] * 3
+    explained = [row.findings for row in found.rows if row.findings is not None]
+    assert [item.population.rows for item in explained] == [400] * 3
+    assert [item.object["v"] for item in explained] == [90.0] * 3
 
 
 class Silent(ProgressReporter):
@@ -338,9 +339,9 @@ def test_odd_rows_are_told_one_by_one_and_shown_while_others_are_sought() -> Non
     silent = Silent()
     found = detected(Explainer(table), Detect(Options(), 6), silent, is_copy=False)
     counts, number, *rows = silent.told
-    assert counts == found.detection.counts
+    assert counts == found.counts
     assert number == 6
-    assert rows == list(found.detection.rows)
+    assert rows == list(found.rows)
     facts = SimpleNamespace(rows=500)
     entry: Any = SimpleNamespace(facts=facts, fine={}, name_of=lambda values: values["key"])
     job: Any = SimpleNamespace(result=None, counts=counts, rows=rows[:1])

@@ -36,7 +36,9 @@ _serving_options = all_of(
     click.option("--port", type=click.IntRange(0, 65535), default=0, help="0: any that is free."),
     click.option("--host", default="127.0.0.1", show_default=True, help="Where to listen."),
     click.option("--token", help="What opens the page.  [default: a random one]"),
-    click.option("--allow-host", multiple=True, metavar="NAME", help="Another name it goes by."),
+    click.option(
+        "--allow-host", "names", multiple=True, metavar="NAME", help="Another name it goes by."
+    ),
     click.option("--no-browser", is_flag=True, help="Do not open a browser."),
 )
 _limit_options = all_of(
@@ -90,15 +92,8 @@ def _serve(
         if error.name is None or error.name.split(".")[0] not in _EXTRA:
             raise
         raise MissingExtraError("the web page", "web") from error
-    settings = Settings(
-        host=given["host"],
-        port=given["port"],
-        token=given["token"],
-        names=given["allow_host"],
-        opens_browser=not given["no_browser"],
-        path=path,
-        limits=limits,
-    )
+    opens_browser = not given.pop("no_browser")
+    settings = Settings(**given, opens_browser=opens_browser, path=path, limits=limits)
     settings.check()
     engine = reading.pop("engine", "auto")
     found = [Sourcing.named(source, engine, reading) for source in sources]

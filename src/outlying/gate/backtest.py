@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import dataclasses
 import datetime as dt
-import json
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +18,7 @@ from outlying.detect.api import detect
 from outlying.errors import OptionError
 from outlying.gate.accepted import table_of
 from outlying.gate.check import LEAST_ROWS, limit_of
+from outlying.results.stories import Document
 from outlying.sources import registry
 from outlying.table.columns import Column, Rows
 from outlying.table.table import Table
@@ -52,7 +52,7 @@ class PastPeriod:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Backtest:
+class Backtest(Document):
     """How many rows each past period would have raised."""
 
     source: str
@@ -89,10 +89,9 @@ class Backtest:
             )
         return "\n".join(line.rstrip() for line in (*lines, *(f"  - {x}" for x in self.notes)))
 
-    def to_json(self, indent: int | None = None) -> str:
-        """Return the counts as JSON."""
-        whole = dataclasses.asdict(self) | {"summary": self.summary}
-        return json.dumps(whole, indent=indent, ensure_ascii=False, allow_nan=False)
+    def to_dict(self) -> dict[str, Any]:
+        """Return the counts as plain values."""
+        return dataclasses.asdict(self) | {"summary": self.summary}
 
 
 def backtest(

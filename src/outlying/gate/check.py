@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import dataclasses
 import datetime as dt
-import json
 import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
@@ -19,7 +18,7 @@ from outlying.gate import accepted as accepting
 from outlying.gate.accepted import Accepted
 from outlying.results.detections import Counts, Detection, Flagged, Reason
 from outlying.results.findings import Findings
-from outlying.results.stories import Story
+from outlying.results.stories import Document, Story
 from outlying.sources import registry
 from outlying.table.table import Table
 from outlying.table.targets import marked_rows
@@ -39,7 +38,7 @@ MOST_ROWS = 1_000
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Check:
+class Check(Document):
     """The verdict on a batch of rows.
 
     `exceptional` counts those that were not accepted, `accepted` those that were; `rows` are the
@@ -90,10 +89,6 @@ class Check:
             "drifts": [item.to_dict() for item in self.drifts],
             **{name: list(own[name]) for name in ("faults", "warnings", "notes")},
         }
-
-    def to_json(self, indent: int | None = None) -> str:
-        """Return the verdict as JSON."""
-        return json.dumps(self.to_dict(), indent=indent, ensure_ascii=False, allow_nan=False)
 
 
 def limit_of(name: str, given: Any, rows: int) -> int:

@@ -206,61 +206,27 @@ def _heats(findings: Findings) -> dict[str, int]:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class CardView:
-    """A pair as its card shows it."""
+class CardPictures:
+    """The pictures of a card, the first one also in words; in full, context and measure, too."""
 
-    kind: str
-    badge: str
-    title: str
-    expected: str
-    standing: str
-    figures: tuple[dict[str, Any], ...]
-    group: str
-    rows: str = ""
-    whole: str = ""
-    words: str = ""
-    chart: scene.AnyChart | None = None
+    words: str
+    whole: str  # the rows of the whole table
+    chart: scene.AnyChart
     strips: tuple[scene.AnyChart, ...] = ()
     cdf: scene.Chart | None = None
 
-    @property
-    def is_numeric(self) -> bool:
-        """Whether the property is a number."""
-        return not isinstance(self.chart, scene.BarChart)
 
-
-def view(pair: Pair, in_full: bool = True) -> CardView:
-    """Return what the card of a pair shows; not in full, its picture without context and measure.
-
-    Many weak findings make most of a page: they are kept light.
-    """
-    cell, expected, _ = headline(pair)
-    badge = "" if pair.exceptional else "unusual" if pair.unusual else "weak"
-    plain = CardView(
-        kind="exceptional" if pair.exceptional else "ordinary",
-        badge=badge,
-        title=cell,
-        expected=expected,
-        standing=pair.standing,
-        figures=tuple(
-            {"tip": term, "name": _NAMES.get(term, term), "text": text, "value": repr(value)}
-            for term, (text, value) in figures(pair).items()
-        ),
-        group=members(pair),
-        rows=f"{rows_of(pair):,}",
-    )
-    picture = pair.picture
-    if picture is None:
-        return plain
-    chart = scene.property_chart(pair, picture)
-    return dataclasses.replace(
-        plain,
-        whole=everyone(pair, picture.overall.known),
-        words=_words(chart, members(pair)),
-        chart=chart,
-        strips=scene.strips(pair, picture) if in_full else (),
-        cdf=scene.cdf_chart(pair, picture) if in_full else None,
-    )
+def pictures(pair: Pair, in_full: bool = True) -> CardPictures | None:
+    """Return the pictures of a pair, if it has any; many weak findings are kept light."""
+    if pair.picture is None:
+        return None
+    chart = scene.property_chart(pair, pair.picture)
+    whole = everyone(pair, pair.picture.overall.known)
+    found = CardPictures(_words(chart, members(pair)), whole, chart)
+    if not in_full:
+        return found
+    strips, cdf = scene.strips(pair, pair.picture), scene.cdf_chart(pair, pair.picture)
+    return dataclasses.replace(found, strips=strips, cdf=cdf)
 
 
 def _words(chart: scene.AnyChart, group: str) -> str:
@@ -330,7 +296,12 @@ def rendered(template: str, **values: Any) -> str:
 
 
 _FILTERS: dict[str, Any] = {
-    "view": view,
+    "pictures": pictures,
+    "members": members,
+    "rows_of": rows_of,
+    "figures": lambda pair: [
+        (term, _NAMES.get(term, term), *known) for term, known in figures(pair).items()
+    ],
     "numbered": lambda findings: odd_cells(findings.stories),
     "cell_strip": cell_strip,
     "headline": headline,

@@ -12,6 +12,7 @@ import io
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
+from outlying.checks import check_choice, check_whole
 from outlying.errors import MissingExtraError, OptionError
 from outlying.render import scene
 from outlying.render.axis import AxisChoice
@@ -98,29 +99,23 @@ class Plot(Figure):
 
 def plot(pair: Pair, view: View = "all", *, axis: AxisChoice, theme: Theme, width: int) -> Plot:
     """Draw a pair: its property, its context, its measure, or all three."""
-    _check("view", view, get_args(View))
+    check_choice("view", view, get_args(View))
     return _figure([(pair, view)], axis, theme, width)
 
 
 def plot_all(findings: Findings, top: int, *, axis: AxisChoice, theme: Theme, width: int) -> Plot:
     """Draw the properties of the strongest pairs, one below the other."""
-    if not isinstance(top, int) or top < 1:
-        raise OptionError(f"top is {top!r}; allowed: a whole number, at least 1")
+    check_whole("top", top, 1)
     if not findings.pairs:
         raise OptionError("there is no finding to draw")
     return _figure([(pair, "property") for pair in findings.pairs[:top]], axis, theme, width)
 
 
-def _check(name: str, value: object, allowed: Sequence[str]) -> None:
-    if value not in allowed:
-        raise OptionError(f"{name} is {value!r}; allowed: {' or '.join(map(repr, allowed))}")
-
-
 def _figure(
     wanted: Sequence[tuple[Pair, View]], axis: AxisChoice, theme: Theme, width: int
 ) -> Plot:
-    _check("axis", axis, get_args(AxisChoice))
-    _check("theme", theme, get_args(Theme))
+    check_choice("axis", axis, get_args(AxisChoice))
+    check_choice("theme", theme, get_args(Theme))
     if not isinstance(width, int) or width < _LEAST_WIDTH:
         raise OptionError(f"width is {width!r}; allowed: pixels, at least {_LEAST_WIDTH}")
     draw = _Drawing(PALETTE[theme], width)

@@ -128,12 +128,7 @@ def _of_property(pair: Pair) -> Term:
     if not is_beyond(pair):
         return Term(name, "equals", value)
     first: Any = pair.typical[0]
-    is_low = _is_less(value, first[0])
-    return Term(name, "between", *((None, value) if is_low else (value, None)))
-
-
-def _is_less(value: Any, other: Any) -> bool:
-    return bool(value < other)
+    return Term(name, "between", *((None, value) if first[0] > value else (value, None)))
 
 
 # --- SQL: the standard, as DuckDB, PostgreSQL and others understand it --------------------------

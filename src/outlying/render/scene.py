@@ -276,7 +276,7 @@ def _shown(line: Line, high: float) -> Line:
 
 def cdf_parts(line: Line, at_object: float) -> tuple[Line, Line]:
     """Return a cdf up to f_o, and from there on, both with its value there as one more point."""
-    x, y = line.x, line.y
+    x, y = (np.append(own, own[-1:]) for own in (line.x, line.y))  # the end is a corner, too
     is_below = x <= at_object
     at = np.array([at_object]), y[is_below][-1:]
     below = Line(np.append(x[is_below], at[0]), np.append(y[is_below], at[1]))

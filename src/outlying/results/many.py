@@ -255,7 +255,7 @@ class Patterns:
 
     def add(self, item: Findings | Mapping[str, Any]) -> None:
         """Take findings, or one of the `objects` of a JSON result."""
-        row, reading = _of_findings(item) if isinstance(item, Findings) else _of_entry(item)
+        row, reading = _read(item)
         columns: frozenset[str | bool] = frozenset()
         if reading is not None:
             columns = frozenset((reading[0], *reading[1], reading[2]))
@@ -298,17 +298,14 @@ def patterns(findings: Iterable[Findings | Mapping[str, Any]]) -> tuple[Pattern,
     return found.told()
 
 
-def _of_findings(findings: Findings) -> tuple[int | None, Reading | None]:
-    pair = next((pair for pair in findings.pairs if pair.stands_out), None)
-    if pair is None:
-        return findings.row, None
-    name = pair.column if pair.given or pair.value is None else pair.property
-    return findings.row, (name, tuple(sorted(pair.others)), pair.value is None)
-
-
-def _of_entry(entry: Mapping[str, Any]) -> tuple[int | None, Reading | None]:
-    row = None if entry["row"] is None else entry["row"] - 1
-    pair = next((pair for pair in entry["pairs"] if pair["exceptional"] or pair["unusual"]), None)
+def _read(item: Findings | Mapping[str, Any]) -> tuple[int | None, Reading | None]:
+    """Return the row of an object, and what its strongest pair that stands out is about."""
+    if isinstance(item, Findings):
+        row, pairs = item.row, (pair.to_dict() for pair in item.pairs if pair.stands_out)
+    else:
+        row = None if item["row"] is None else item["row"] - 1
+        pairs = iter(item["pairs"])
+    pair = next((pair for pair in pairs if pair["exceptional"] or pair["unusual"]), None)
     if pair is None:
         return row, None
     others = (*pair["given"], *(condition["attribute"] for condition in pair["conditions"]))

@@ -28,13 +28,14 @@ from outlying.options import EXPLAIN_OPTIONS, READ_OPTIONS, ColumnType
 from outlying.render.report import Report
 from outlying.render.tables import csv_text, workbook
 from outlying.results import many
+from outlying.results.detections import Detection
 from outlying.results.many import json_schema
 from outlying.table.values import Value, plain
 from outlying.web import NotReadyError, jobs, tables
 from outlying.web.queries import Filter, own_values
 from outlying.web.sourcing import Sourcing
 from outlying.web.tables import TableEntry
-from outlying.web.worker import Detected, Explain
+from outlying.web.worker import Explain
 
 Schema: TypeAlias = dict[str, Any]
 _record = dataclasses.dataclass(frozen=True, slots=True)
@@ -309,21 +310,21 @@ def exported(job: jobs.Job, form: str, fine: Collection[int] = ()) -> bytes:
 
 def document(job: jobs.Job) -> dict[str, Any]:
     """Return what a job has found: the library's JSON contract."""
-    if not isinstance(job.result, Detected):
+    found = job.result
+    if not isinstance(found, Detection) or job.task is None:
         return job.explained[0].to_dict()
-    detection = job.result.detection
     entries = (
-        many.entry_beside(findings, detection.population, row)
-        for findings, row in zip(job.explained, detection.rows, strict=True)
+        many.entry_beside(findings, found.population, row)
+        for findings, row in zip(job.explained, found.rows, strict=True)
     )
-    return many.document(detection.population, job.result.options, entries, detection)
+    return many.document(found.population, job.task.options, entries, found)
 
 
 def _page(job: jobs.Job) -> str:
-    if not isinstance(job.result, Detected):
+    found = job.result
+    if not isinstance(found, Detection) or job.task is None:
         return job.explained[0].to_html()
-    found = job.result.detection
-    report = Report(found.population, job.result.options, is_many=True, detection=found)
+    report = Report(found.population, job.task.options, is_many=True, detection=found)
     for findings, flagged in zip(job.explained, found.rows, strict=True):
         report.add(findings, flagged)
     return report.page()

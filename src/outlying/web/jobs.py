@@ -22,11 +22,11 @@ from pathlib import Path
 from typing import Any, Literal
 
 from outlying.errors import Setting
-from outlying.results.detections import Counts, Flagged
+from outlying.results.detections import Counts, Detection, Flagged
 from outlying.results.findings import Findings
 from outlying.web import BusyError, Limits, NotFoundError, NotReadyError, worker
 from outlying.web.queries import Addresses
-from outlying.web.worker import Detect, Detected, Explain, Facts, News, Task, WorkerSpec
+from outlying.web.worker import Detect, Explain, Facts, News, Task, WorkerSpec
 
 # --- processes -------------------------------------------------------------------------------
 
@@ -154,7 +154,7 @@ class Job:
     total: int = 0
     error: str | None = None
     remedies: tuple[Setting, ...] = ()
-    result: Facts | Findings | Detected | None = None
+    result: Facts | Findings | Detection | None = None
     rows: list[Flagged] = dataclasses.field(default_factory=list)  # found while it runs
     counts: Counts | None = None  # of rows that stand out, as soon as they are known
     process: Process | None = None
@@ -203,8 +203,8 @@ class Job:
         """The findings of all rows that it has explained; an error says why there are none."""
         if isinstance(self.result, Findings):
             return (self.result,)
-        if isinstance(self.result, Detected):
-            return self.result.explained
+        if isinstance(self.result, Detection):
+            return tuple(row.findings for row in self.result.rows if row.findings is not None)
         words = "holds no such result" if self.state == "done" else f"is {self.state}"
         raise NotReadyError(self.error or f"the job {words}")
 

@@ -18,7 +18,7 @@ from outlying.errors import INFINITE_AS_MISSING, ColumnError, ObjectError, Optio
 from outlying.options import Options
 from outlying.render.html import terms
 from outlying.render.listing import detector, most_in
-from outlying.results.detections import Counts, Flagged, OddCombination, Word
+from outlying.results.detections import Counts, Detection, Flagged, OddCombination, Word
 from outlying.results.findings import Findings
 from outlying.results.stories import Pair, Story
 from outlying.results.wording import PYTHON
@@ -49,7 +49,6 @@ from outlying.web.queries import (
     own_values,
 )
 from outlying.web.tables import MOST_FLAGGED, Mark, TableEntry, Twins, service_of
-from outlying.web.worker import Detected
 
 # --- odd rows --------------------------------------------------------------------------------
 
@@ -70,7 +69,7 @@ def number_of(given: object) -> int:
 
 def odd_rows(entry: TableEntry, addresses: Addresses, top: int, job: Job) -> dict[str, Any]:
     """Return the odd rows found so far: exceptional, unusual, odd all over, marked as fine."""
-    detection = job.result.detection if isinstance(job.result, Detected) else None
+    detection = job.result if isinstance(job.result, Detection) else None
     rows = listed(job.rows if detection is None else detection.rows)
     columns: dict[str, list[int]] = {}
     for item in rows:
@@ -430,8 +429,8 @@ async def row(request: Request, entry: TableEntry, addresses: Addresses) -> Resp
     shown = RowPage(entry, addresses, texts_of(values), number, name=entry.name_of(values))
     if (given := request.query_params.get("odd")) is not None:
         job = looked_for(request, entry, addresses, top := number_of(given))
-        if isinstance(job.result, Detected):
-            rows = listed(job.result.detection.rows)
+        if isinstance(job.result, Detection):
+            rows = listed(job.result.rows)
             odd = tuple(item.row + 1 for item in rows if item.row is not None)
             shown = dataclasses.replace(shown, top=top, odd=odd)
     return await _explained(request, shown, "")

@@ -94,19 +94,6 @@ Task = Explain | Detect
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Detected:
-    """The rows that stand out, and why."""
-
-    detection: Detection
-    options: Options
-
-    @property
-    def explained(self) -> tuple[Findings, ...]:
-        """The findings of all rows that stand out."""
-        return tuple(row.findings for row in self.detection.rows if row.findings is not None)
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
 class News:
     """What is told of a task: how far it is, what it has found so far, or what came of it."""
 
@@ -115,7 +102,7 @@ class News:
     done: int = 0
     total: int = 0
     found: Counts | Flagged | None = None  # how many rows are odd, or one of them
-    result: Facts | Findings | Detected | None = None
+    result: Facts | Findings | Detection | None = None
     error: str | None = None  # why there is no result
     remedies: tuple[Setting, ...] = ()  # options that would help
 
@@ -272,7 +259,7 @@ class Worker:
 
     # --- explaining -----------------------------------------------------------------------------
 
-    def _done(self, task: Task, tell: ProgressReporter) -> Findings | Detected:
+    def _done(self, task: Task, tell: ProgressReporter) -> Findings | Detection:
         is_copy = isinstance(task, Detect) and self._facts.is_streamed
         with self._making:  # so that two tasks do not prepare the same
             explainer = self._prepared(task.options, is_copy)
@@ -334,16 +321,15 @@ class ProgressReporter:
 
 def detected(
     explainer: Explainer, task: Detect, tell: ProgressReporter, *, is_copy: bool
-) -> Detected:
+) -> Detection:
     """Rank all rows, or those of a stream's copy, and explain the oddest; each is told at once."""
     tell.say("judging all rows")
     detection = detect(explainer, top=task.top, workers=1, progress=tell, watcher=tell)
     notes = (say.PAGE_OF_COPY, *detection.notes) if is_copy else detection.notes
     no_scores = np.zeros(0)  # of a million rows nobody asks for all
-    detection = dataclasses.replace(
+    return dataclasses.replace(
         detection, notes=notes, scores=no_scores, combination_scores=no_scores
     )
-    return Detected(detection, explainer.options)
 
 
 def copied_table(folder: Path, facts: Facts) -> Table:
