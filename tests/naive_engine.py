@@ -119,22 +119,23 @@ class NumberJudge:
             return 0.0
         return self.group(narrower).surprise(x)
 
-    def doubt(self, rows: Sequence[int], x: float) -> float:
-        """Return how much less odd a number is for some rows."""
+    def among(self, rows: Sequence[int], x: float) -> float:
+        """Return how much odder a number is among some rows; negative: less odd."""
         values = sorted(self.numbers[r] for r in rows)
         if values[0] == values[-1]:
-            return math.inf if values[0] == x else 0.0
+            return -math.inf if values[0] == x else 0.0
         group = Group(values, self.column)
-        if group.log_rarity(x) < math.log(4):
-            return math.inf
-        return group.lacks(x, math.log(len(self.column)))
+        return -math.inf if group.log_rarity(x) < math.log(4) else self._distance(group, x)
 
-    def distance(self, context: Context, x: float) -> float:
+    def among_members(self, context: Context, x: float) -> float:
         """Return what the distance from a group adds, or what it lacks of lying far outside."""
         values = self.group(context).values
         if len(values) < 20 or values[0] == values[-1]:
             return 0.0
-        nats, group = math.log(len(self.column)), self.group(context)
+        return self._distance(self.group(context), x)
+
+    def _distance(self, group: Group, x: float) -> float:
+        nats = math.log(len(self.column))
         return 1.5 * math.log1p(max(group.tail(x) - nats, 0.0)) - group.lacks(x, nats)
 
     def is_explained(self, context: Context, row: int) -> bool:
@@ -228,11 +229,11 @@ class CategoryJudge:
                 best = min(best, (left, k), key=lambda pair: pair[0])
         return best
 
-    def doubt(self, rows: Sequence[int], value: Value) -> float:
+    def among(self, rows: Sequence[int], value: Value) -> float:
         """Return whether a category is ordinary for some rows."""
-        return math.inf if self._log_rarity(rows, value) < math.log(4) else 0.0
+        return -math.inf if self._log_rarity(rows, value) < math.log(4) else 0.0
 
-    def distance(self, context: Context, value: Value) -> float:
+    def among_members(self, context: Context, value: Value) -> float:
         """Return nothing: categories know no distance."""
         return 0.0
 
@@ -276,22 +277,27 @@ class Nearby:
         intervals = [
             k for k in context if isinstance(self.table[self.conditions[k].column][row], float)
         ]
-        left = found - self._doubt(row, context, intervals)
-        if not (math.isnan(least) or intervals):
-            away = self.judge.distance(context, self.cells[row])  # type: ignore[arg-type]
-            if away < 0 or (left >= least and len(context) > 1):
-                left += away
+        if intervals:
+            more = self._among_next(row, context, intervals)
+        elif math.isnan(least):
+            more = 0.0
+        else:
+            more = self.judge.among_members(context, self.cells[row])  # type: ignore[arg-type]
+        if more > 0 and not (found >= least and len(context) > 1):  # never of what lies outside
+            more = 0.0
+        left = found + more
         if left > 0 and self.judge.is_explained(context, row):
             return 0.0
         return max(left, 0.0)
 
-    def _doubt(self, row: int, context: Context, intervals: Sequence[int]) -> float:
-        value, doubts = self.cells[row], [0.0]
+    def _among_next(self, row: int, context: Context, intervals: Sequence[int]) -> float:
+        value, found = self.cells[row], []
         for k in intervals:
             near = self._next(row, self.conditions[k].column, set(context) - {k})
             if len(near) >= 20:
-                doubts.append(self.judge.doubt(near, value))  # type: ignore[arg-type]
-        return max(doubts)
+                found.append(self.judge.among(near, value))  # type: ignore[arg-type]
+        more = min(found, default=0.0)
+        return max(more - 1.5 * len(intervals), 0.0) if more > 0 else more
 
     def _next(self, row: int, column: str, rest: set[int]) -> list[int]:
         """Return the hundred rows next to a row on a column, and those equal to the outermost.

@@ -21,6 +21,8 @@ from outlying.table.columns import Floats
 #: So many rows next to a row are asked, but no more than half of those that there are: all of them
 #: are not nearby, and say nothing of a value that is odd only there.
 NEXT = 100
+#: Nats of distance that do not count for each interval of a context: it was chosen where it suits.
+CHOSEN = 1.5
 #: From this share of the strength of exceptional rows on: weaker findings are many, and never
 #: come first.
 SHARE_ASKED = 0.5
@@ -60,19 +62,21 @@ class Nearby:
         hot = np.flatnonzero(joined(outside, misfits) >= least)
         own = hot[misfits[hot] > 0]
         for context, rows in _by_context(own, members[own]):
-            left = self._beyond_doubt(judge, context, numbers, given, rows, misfits[rows])
+            more = self._among_next(judge, context, numbers, given, rows, misfits[rows])
             if isinstance(judge, NumberJudge) and not self.intervals(context):
-                away = judge.distance(context, numbers[rows])
-                left += np.where((away < 0) | ((left >= least) & (len(context) > 1)), away, 0.0)
+                more = judge.among_members(context, numbers[rows])
+            counts = (more < 0) | ((misfits[rows] >= least) & (len(context) > 1))
+            left = misfits[rows] + np.where(counts, more, 0.0)
             misfits[rows] = _unexplained(judge, context, numbers, codes, rows, left)
         own = hot[(outside[hot] > 0) & (found.condition[hot] >= 0)]
         for context, rows in _by_context(own, found.condition[own, None]):
-            left = self._beyond_doubt(judge, context, numbers, given, rows, outside[rows])
+            more = self._among_next(judge, context, numbers, given, rows, outside[rows])
+            left = outside[rows] + np.minimum(more, 0.0)
             outside[rows] = _unexplained(judge, context, numbers, codes, rows, left)
         below = np.minimum(found.surprise - found.bar, 0.0)
         return misfits, np.where(outside > 0, outside, below)
 
-    def _beyond_doubt(
+    def _among_next(
         self,
         judge: Judge,
         context: Context,
@@ -81,15 +85,16 @@ class Nearby:
         rows: Places,
         strengths: Floats,
     ) -> Floats:
-        """Return what would be left of findings in a context, were its intervals elsewhere."""
-        left = strengths.copy()
+        """Return how much more findings in a context are worth, were its intervals elsewhere."""
+        more = np.full(len(rows), np.inf)
         for rest, attribute in self.intervals(context):
-            odd = np.flatnonzero(left > 0)
+            odd = np.flatnonzero(strengths + more > 0)
             for place, near in self.around(rest, attribute, judge, given[attribute][rows[odd]]):
                 at = odd[place]
-                doubt = judge.doubt(near, numbers[rows[at]])
-                left[at] = min(left[at], strengths[at] - doubt)
-        return left
+                more[at] = min(more[at], judge.among(near, numbers[rows[at]]))
+        price = CHOSEN * len(self.intervals(context))
+        more = np.where(more < np.inf, more, 0.0)
+        return np.where(more > 0, np.maximum(more - price, 0.0), more)
 
     def intervals(self, context: Context) -> list[tuple[Context, int]]:
         """Return the attribute of each interval of a context, and the other conditions."""

@@ -123,27 +123,29 @@ class NumberJudge:
             self._groups[context] = (places, Group(values, self.facts)) if fits else None
         return self._groups[context]
 
-    def doubt(self, rows: Places, value: float) -> float:
-        """Return how much less odd a number is for some rows of the table; inf: not odd at all."""
-        ordered = np.sort(self.numbers[rows])
-        if ordered[0] == ordered[-1]:
-            return math.inf if ordered[0] == value else 0.0
-        group, one = Group(ordered, self.facts), np.array([value])
-        if group.log_rarity(one)[0] < ORDINARY:
-            return math.inf
-        return float(group.lacks(one, math.log(len(self.ordered)))[0])
-
-    def distance(self, context: Context, values: Numbers) -> Floats:
-        """Return what their distance from a group adds to numbers that do not fit in; or takes off.
+    def among(self, rows: Places, value: float) -> float:
+        """Return how much odder a number is among some rows; below 0: less odd, -inf: not at all.
 
         One in all rows may lie so far outside by chance: less is taken off, more counts beyond.
         """
-        held, order = self.group(context), np.argsort(values)
-        found, nats = np.zeros(len(values)), math.log(len(self.ordered))
+        ordered = np.sort(self.numbers[rows])
+        if ordered[0] == ordered[-1]:
+            return -math.inf if ordered[0] == value else 0.0
+        group, one = Group(ordered, self.facts), np.array([value])
+        if group.log_rarity(one)[0] < ORDINARY:
+            return -math.inf
+        return float(self._distance(group, one)[0])
+
+    def among_members(self, context: Context, values: Numbers) -> Floats:
+        """Return the same of numbers that do not fit in a context, by their distance from it."""
+        held, order, found = self.group(context), np.argsort(values), np.zeros(len(values))
         if held is not None:
-            own = values[order]
-            found[order] = held[1].distance(own, nats) - held[1].lacks(own, nats)
+            found[order] = self._distance(held[1], values[order])
         return found
+
+    def _distance(self, group: Group, values: Floats) -> Floats:
+        nats = math.log(len(self.ordered))
+        return group.distance(values, nats) - group.lacks(values, nats)
 
     def shared_codes(self, numbers: Floats) -> Places:
         """Return the rows whose number is a code for unknown: far outside, as in several others.
@@ -306,11 +308,11 @@ class CategoryJudge:
             found.take(rows, surprise[rows] - self.bar, rest - self.bar, by, ())
         return found
 
-    def doubt(self, rows: Places, value: float) -> float:
-        """Return inf where a category is ordinary among some rows of the table, else 0."""
+    def among(self, rows: Places, value: float) -> float:
+        """Return -inf where a category is ordinary among some rows of the table, else 0."""
         counts = np.bincount(self.numbers[rows], minlength=len(self.totals))
         rarity = _log_rarities(counts)[min(int(value), len(counts) - 1)]
-        return math.inf if rarity < ORDINARY else 0.0
+        return -math.inf if rarity < ORDINARY else 0.0
 
     def surprise(self, numbers: Numbers) -> Floats:
         """Return ln rarity of categories; 0 of what is missing."""
