@@ -35,6 +35,7 @@ RARE_WITHIN = "rare within {expected}"
 WITHIN = "within {expected}"
 WHERE = "where {conditions}"
 WHERE_ROWS = "where {conditions} ({rows:,} rows)"
+WHERE_ROWS_DRAWN = "where {conditions} ({rows:,} rows drawn)"
 NONE_OF_THE_OTHERS = "None of the other {others:,} rows{there} has {such}."
 SOME = "{count:,} of the {rows:,} rows{there} have {such}."
 ONLY_SOME = "Only {count:,} of the {rows:,} rows{there} have {such}."
@@ -106,6 +107,9 @@ AS_IN = "where {conditions}, as in {rows:,} other rows"
 AS_IN_ONE = "where {conditions}, as in 1 other row"
 OUT_OF_ORDER = "{side} {other}, unlike {holding:,} of {known:,} rows"
 TOO_EARLY = "{length} before {other}, expected {expected} after it"
+NEVER_BEFORE = (
+    "{length} before {other}, unlike {holding:,} of {known:,} rows: expected {expected} after it"
+)
 NOT_AFTER = "{length} after {other}, expected {expected}"
 BETWEEN_NEIGHBOURS = "with {before} before and {after} after it"
 AFTER_A_NEIGHBOUR = "with {before} before it"
@@ -124,6 +128,10 @@ ONE_ROW_OF_THING = (
 )
 FEW_ROWS_OF_THING = (
     "Only {rows:,} rows have {thing}: too few to say what is usual there ({needed} are needed)."
+)
+FEW_DRAWN_OF_THING = (
+    "Of the rows with {thing}, too few were drawn to say what is usual there ({rows:,}; {needed} "
+    "are needed)."
 )
 NO_ROW_BEFORE = "There is no row before it{where} to compare it with."
 NO_OTHER_ROW = "There is no other row{where} to compare it with."

@@ -128,6 +128,13 @@ def test_a_thing_with_few_rows_is_said() -> None:
     assert any("No other row has account = A99" in note for note in new.notes)
 
 
+def test_a_thing_of_which_no_time_is_known_is_compared_with_nothing() -> None:
+    table = _sensors()
+    table["when"][table["sensor"] == "s7"] = np.datetime64("NaT")
+    found = outlying.explain(table, row=955, entity="sensor", time="when")
+    assert "There is no other row where sensor = s7 to compare it with." in found.notes
+
+
 def test_a_new_object_is_compared_with_the_last_row_of_its_thing() -> None:
     table = _sensors()
     last = float(table["celsius"][table["sensor"] == "s2"][-1])

@@ -109,6 +109,53 @@ def test_a_new_object_is_judged_by_the_relations_of_the_table() -> None:
     assert not fitting.exceptional
 
 
+def test_a_new_object_breaks_an_order_that_no_row_breaks() -> None:
+    rng = np.random.default_rng(5)
+    pupils = rng.integers(10, 200, 600)
+    table = {"pupils": pupils, "passed": rng.binomial(pupils, rng.uniform(0, 1, 600))}
+    found = outlying.explain(table, object={"pupils": 90, "passed": 97})
+    assert found.exceptional
+    details = [pair.detail or "" for story in found.stories for pair in story.pairs]
+    assert any("less than passed = 97, unlike 600 of 600 rows" in detail for detail in details)
+    assert not outlying.explain(table, object={"pupils": 90, "passed": 88}).exceptional
+
+
+def test_of_a_least_a_mean_and_a_greatest_number_two_orders_say_it_all() -> None:
+    rng = np.random.default_rng(6)
+    mean = rng.normal(15, 5, 600)
+    low, high = mean - rng.exponential(3, 600), mean + rng.exponential(3, 600)
+    found = outlying.explain({"low": low, "mean": mean, "high": high}, row=0)
+    orders_found = [(r.column, *r.given) for r in found.population.relations if r.kind == "order"]
+    assert sorted(orders_found) == [("high", "mean"), ("mean", "low")]
+
+
+@pytest.mark.parametrize("held", [True, False])
+def test_rows_that_were_not_drawn_count(
+    held: bool, few_drawn: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Things of which no row was drawn are known, and said to be few; formulas hold in all rows."""
+    duckdb = pytest.importorskip("duckdb")
+    pandas = pytest.importorskip("pandas")
+    if not held:
+        monkeypatch.setattr("outlying.stream.population.MOST_PAST", 1)
+    rows, rng = 3 * few_drawn, np.random.default_rng(1)
+    account = np.arange(rows) // 30
+    names = np.array([f"A{code:04d}" for code in account], dtype=object)
+    names[7:9] = "LAST"
+    table = orders(rows) | {"account": names}
+    table["fee"] = np.round(np.exp(rng.normal(account % 9, 0.2)), 2)
+    frame = pandas.DataFrame(table | {"number": np.arange(rows) * 3})
+    memory = outlying.explain(frame, where={"number": 24})
+    said = "Only 2 rows have account = LAST: too few"
+    assert any(note.startswith(said) for note in memory.notes)
+    stream = outlying.explain(duckdb.from_df(frame), where={"number": 24})
+    said = said if held else "Of the rows with account = LAST, too few were drawn"
+    assert any(note.startswith(said) for note in stream.notes)
+    for found in (memory, stream):
+        (total,) = (r.sentence for r in found.population.relations if r.kind == "formula")
+        assert total.endswith(f"in {rows:,} of {rows:,} rows")
+
+
 @pytest.mark.parametrize("missing", ["total", "price", "channel"])
 def test_what_is_missing_breaks_nothing(missing: str) -> None:
     table = orders()

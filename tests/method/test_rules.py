@@ -86,6 +86,9 @@ def test_numbers_have_an_order_only_where_it_has_an_edge() -> None:
     other = one + rng.normal(3, 1, 3_000)
     assert 0 < np.count_nonzero(one > other) < 10
     assert rules.order(one, other, are_moments=False) is None
+    other = one + 3 + np.abs(rng.normal(size=3_000))  # no row breaks it, and none is near to it
+    assert rules.order(one, other, are_moments=False) is None
+    assert rules.order(one, other - 3, are_moments=False) is not None
 
 
 def test_a_duration_is_told_where_it_is_much_tighter_than_its_moments() -> None:

@@ -20,6 +20,7 @@ from outlying.derived.relations import (
     SAMPLE,
     Computed,
     Fitted,
+    Held,
     Input,
     Prediction,
     Relation,
@@ -188,6 +189,8 @@ def with_relations(
         if table.rows > most:
             rows = sample_rows(compared(table, options), table.rows, most)
         found = find_relations(selection.columns, table.names, options, rows)
+        if table.rows > most:
+            found = by_all_rows(selection.columns, found)
         found = [*found, *past_of(selection.columns, table.names, options, found)]
     columns = tuple(item.column(by_name) for item in found)
     return dataclasses.replace(selection, derived=(*selection.derived, *columns))
@@ -224,6 +227,17 @@ def find_relations(
     return [item for item in (*kept, *by_rule) if item.name not in names]
 
 
+def by_all_rows(columns: Sequence[Column], found: Sequence[Derivation]) -> list[Derivation]:
+    """Return relations as all rows show them, though they were found by those drawn."""
+    by_name = {column.name: column for column in columns}
+    return [item.by_all(by_name) if isinstance(item, Relation) else item for item in found]
+
+
+def is_counted(item: Derivation) -> bool:
+    """Return whether rows that were not drawn tell more of a relation."""
+    return isinstance(item, (Held, OfOwnKind))
+
+
 def past_of(
     columns: Sequence[Column],
     names: Collection[str],
@@ -258,7 +272,7 @@ def _relation(
     away = item.formula.off(result, others)
     known = int(np.count_nonzero(~np.isnan(away)))
     holding = int(np.count_nonzero(away == 0))
-    return Computed(*target, item.formula, holding, known, **nature)
+    return Computed(*target, item.formula, holding=holding, known=known, **nature)
 
 
 def _confirmed(found: Fitted, columns: Sequence[Column], drawn: Rows) -> Fitted | None:

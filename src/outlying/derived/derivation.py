@@ -23,7 +23,7 @@ class PartDerivation:
     given: ClassVar[tuple[str, ...]] = ()
     follows: ClassVar[tuple[str, ...]] = ()
     keys: ClassVar[tuple[str, ...]] = ()
-    is_mutual: ClassVar[bool] = False
+    is_both_ways: ClassVar[bool] = False
     says_more: ClassVar[bool] = False
 
     parent: str

@@ -124,6 +124,7 @@ class OwnPast(Relation):
     panel: Panel
 
     is_mutual: ClassVar[bool] = False
+    is_both_ways: ClassVar[bool] = True
 
     @property
     def follows(self) -> tuple[str, ...]:
@@ -375,10 +376,10 @@ class AtThisHour(OwnPast):
 
 
 def _hours(times: Floats) -> Codes:
-    """Return the hour of the day of moments; 24 stands for none."""
+    """Return the hour of the day of moments, or the one behind them for none."""
     known = ~np.isnan(times)
-    hours = np.floor(np.where(known, times, 0.0) / _HOUR).astype(np.int64) % 24
-    return np.where(known, hours, 24).astype(np.int32)
+    hours = np.floor(np.where(known, times, 0.0) / _HOUR).astype(np.int64) % past.HOURS
+    return np.where(known, hours, past.HOURS).astype(np.int32)
 
 
 # --- which panel ------------------------------------------------------------------------------

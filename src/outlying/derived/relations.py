@@ -11,7 +11,7 @@ import dataclasses
 import hashlib
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Any, ClassVar, Literal, TypeAlias, TypedDict
+from typing import Any, ClassVar, Literal, Self, TypeAlias, TypedDict
 
 import numpy as np
 
@@ -215,6 +215,7 @@ class Relation:
     is_mutual: ClassVar[bool] = True  # whether any of its columns may be the wrong one
     is_by_names: ClassVar[bool] = False  # whether what is given names things, be it numbers
     runs_along: ClassVar[bool] = False  # whether contexts that are intervals of it say less
+    is_both_ways: ClassVar[bool] = False  # whether those of its parent, too, say less of it
     says_more: ClassVar[bool] = True  # whether it says more than a context of the same columns
     kind: ClassVar[str]
     words: ClassVar[str]  # a template of its sentence
@@ -257,6 +258,10 @@ class Relation:
     def column(self, columns: Mapping[str, Column]) -> Column:
         """Return how far the values of rows are off, in usual distances."""
         raise NotImplementedError
+
+    def by_all(self, columns: Mapping[str, Column]) -> Relation:  # noqa: ARG002
+        """Return the same as all rows show it, though it was found by some of them."""
+        return self
 
     def said(self, values: Mapping[str, Value]) -> str | None:
         """Say what is expected instead."""
@@ -324,6 +329,37 @@ class Relation:
             return say.SOMETHING_ELSE
         own = values[self.parent]
         return range_text(*ends, telling_digits(own, ends), own)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Held(Relation):
+    """A relation that each row keeps or breaks."""
+
+    _: dataclasses.KW_ONLY
+    holding: int = 0  # rows that keep it
+    known: int = 0
+
+    def off(self, columns: Mapping[str, Column]) -> Floats:
+        """Return 0 of rows that keep it; NaN where that is not known."""
+        return numbers_of(self.column(columns))
+
+    def counts(self, columns: Mapping[str, Column]) -> tuple[int, int]:
+        """Count the rows that keep it, and those of which that is known."""
+        off = self.off(columns)
+        return int(np.count_nonzero(off == 0)), int(np.count_nonzero(~np.isnan(off)))
+
+    def counted(self, holding: int, known: int) -> Self:
+        """Return the same with counts of other rows."""
+        return dataclasses.replace(self, holding=holding, known=known)
+
+    def by_all(self, columns: Mapping[str, Column]) -> Self:
+        """Count in all rows how often it holds."""
+        return self.counted(*self.counts(columns))
+
+    @property
+    def facts(self) -> Facts:
+        """How often it holds."""
+        return {"holding": self.holding, "known": self.known}
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -398,12 +434,10 @@ class Fitted(Prediction):
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Computed(Prediction):
+class Computed(Prediction, Held):
     """A number that is computed from others, to rounding."""
 
     formula: arithmetic.Formula
-    holding: int
-    known: int
 
     kind: ClassVar[str] = "formula"
     words: ClassVar[str] = say.COMPUTED
@@ -436,7 +470,7 @@ class Computed(Prediction):
     def facts(self) -> Facts:
         """The formula, and how often it holds."""
         formula = self.formula.text([printable(name, SHORT) for name in self.given])
-        return {"formula": formula, "holding": self.holding, "known": self.known}
+        return {"formula": formula, **super().facts}
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ import dataclasses
 import itertools
 import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import ClassVar
+from typing import ClassVar, Self
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from outlying.derived.relations import (
     SAMPLE,
     SHORT,
     Facts,
+    Held,
     Keys,
     Relation,
     listed,
@@ -54,7 +55,7 @@ _MOST_EACH = 2
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Follows(Relation):
+class Follows(Held):
     """Labels that follow from those of another column, with rare exceptions."""
 
     source: Keys
@@ -74,6 +75,16 @@ class Follows(Relation):
         found = self.rule.residuals(given, self.own.codes(parent, with_new=True))
         return NumericColumn(self.name, "number", frozen(found), self)
 
+    def by_all(self, columns: Mapping[str, Column]) -> Self:
+        """Return what follows from each label by all of its rows."""
+        given, parent = columns[self.source.name], columns[self.parent]
+        source, own = _all_keys(given), _all_keys(parent)
+        rule = rules.dependency(source.codes(given), own.codes(parent))
+        if rule is None:
+            return self.counted(*self.counts(columns))
+        found = dataclasses.replace(self, source=source, own=own, rule=rule)
+        return found.counted(rule.holding, rule.known)
+
     def said(self, values: Mapping[str, Value]) -> str | None:
         """Say which label is expected."""
         code = self.source.code(values[self.source.name])
@@ -86,14 +97,15 @@ class Follows(Relation):
         text = say.AS_IN_ONE if rows == 1 else say.AS_IN
         return text.format(conditions=self.source.said(own), rows=rows)
 
-    @property
-    def facts(self) -> Facts:
-        """How often it holds."""
-        return {"holding": self.rule.holding, "known": self.rule.known}
+
+def _all_keys(column: Column) -> Keys:
+    keys = Keys.of(column, np.arange(len(column)), is_declared=True)
+    assert keys is not None  # noqa: S101 - of what is declared there always are
+    return keys
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Ordered(Relation):
+class Ordered(Held):
     """A number, or a moment, that is hardly ever less than another one of its row."""
 
     rule: rules.Order
@@ -118,21 +130,18 @@ class Ordered(Relation):
         """Say that the order is broken, and how rarely that is."""
         other = f"{printable(self.given[0], SHORT)} = {text_of(values[self.given[0]])}"
         return say.OUT_OF_ORDER.format(
-            side=self._word, other=other, holding=self.rule.holding, known=self.rule.known
+            side=self._word, other=other, holding=self.holding, known=self.known
         )
 
     @property
     def facts(self) -> Facts:
         """Which order, and how often it holds."""
-        return {"side": self._word, "holding": self.rule.holding, "known": self.rule.known}
+        return {"side": self._word, **super().facts}
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class OneOf(Relation):
+class OneOf(Held):
     """One category in several columns of 0 and 1, of which exactly one is 1."""
-
-    holding: int
-    known: int
 
     kind: ClassVar[str] = "one of"
     words: ClassVar[str] = say.EXACTLY_ONE
@@ -159,7 +168,7 @@ class OneOf(Relation):
     def facts(self) -> Facts:
         """The columns, and how often exactly one is 1."""
         one, columns = "true" if self.form == "boolean" else "1", listed(self._names)
-        return {"columns": columns, "one": one, "holding": self.holding, "known": self.known}
+        return {"columns": columns, "one": one, **super().facts}
 
 
 def flags_of(column: Column) -> Floats:
@@ -188,17 +197,18 @@ def _one_hot(columns: Sequence[Column], drawn: Rows) -> Iterator[OneOf]:
         if holding >= (1 - rules.MOST_BROKEN) * len(ones):
             first, *rest = (flags[place][0] for place in places)
             others = tuple(item.name for item in rest)
-            yield OneOf(first.name, first.form, others, holding, len(ones))
+            yield OneOf(first.name, first.form, others, holding=holding, known=len(ones))
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Later(Relation):
+class Later(Held):
     """A moment that comes a usual time after another one of its row."""
 
     earlier_form: Form
     rule: rules.Duration
 
     runs_along: ClassVar[bool] = True
+    is_both_ways: ClassVar[bool] = True
     kind: ClassVar[str] = "duration"
     words: ClassVar[str] = say.COMES_AFTER
     title: ClassVar[str] = "{parent} after {given}"
@@ -208,13 +218,22 @@ class Later(Relation):
         moments = (numbers_of(columns[name]) for name in (*self.given, self.parent))
         return NumericColumn(self.name, "number", frozen(self.rule.residuals(*moments)), self)
 
+    def off(self, columns: Mapping[str, Column]) -> Floats:
+        """Return 0 of rows in which it does not come before the other moment."""
+        earlier, later = (numbers_of(columns[name]) for name in (*self.given, self.parent))
+        return np.minimum(later - earlier, 0.0)
+
     def said(self, values: Mapping[str, Value]) -> str | None:
         """Say how long after the other moment it is, and how long that usually is."""
         own = number_of(self.form, values[self.parent]) - self._start(values)
-        other = f"{printable(self.given[0], SHORT)} = {text_of(values[self.given[0]])}"
-        text = say.TOO_EARLY if own < 0 else say.NOT_AFTER
-        expected = _range_of(*self.rule.ends, own)
-        return text.format(length=_range_of(abs(own), abs(own)), other=other, expected=expected)
+        never = say.NEVER_BEFORE if self.rule.ends[0] >= 0 else say.TOO_EARLY
+        return (never if own < 0 else say.NOT_AFTER).format(
+            length=_range_of(abs(own), abs(own)),
+            other=f"{printable(self.given[0], SHORT)} = {text_of(values[self.given[0]])}",
+            expected=_range_of(*self.rule.ends, own),
+            holding=self.holding,
+            known=self.known,
+        )
 
     def ends_expected(self, values: Mapping[str, Value]) -> tuple[float, float] | None:
         """Return when it is expected."""
@@ -252,6 +271,8 @@ class OfOwnKind(Relation):
 
     things: Keys
     rule: rules.OwnKind
+    _: dataclasses.KW_ONLY
+    is_of_drawn: bool = False  # whether of a table that is not held only these rows were seen
 
     is_by_names: ClassVar[bool] = True
     kind: ClassVar[str] = "own kind"
@@ -266,11 +287,19 @@ class OfOwnKind(Relation):
         found = self.rule.residuals(things, logarithm(parent, self.rule.least))
         return NumericColumn(self.name, "number", frozen(found), self)
 
+    def by_all(self, columns: Mapping[str, Column]) -> Self:
+        """Return what is usual of each thing by all of its rows."""
+        column, least = columns[self.things.name], self.rule.least
+        keys, values = _all_keys(column), logarithm(numbers_of(columns[self.parent]), least)
+        rule = rules.own_kind(keys.codes(column), values, least, is_known=True)
+        return self if rule is None else dataclasses.replace(self, things=keys, rule=rule)
+
     def where(self, values: Mapping[str, Value]) -> str:
         """Name the thing, and count its rows."""
         own = values[self.things.name]
         rows = int(self.rule.rows[self.things.code(own)])
-        return say.WHERE_ROWS.format(conditions=self.things.said(own), rows=rows)
+        text = say.WHERE_ROWS_DRAWN if self.is_of_drawn else say.WHERE_ROWS
+        return text.format(conditions=self.things.said(own), rows=rows)
 
     def ends_expected(self, values: Mapping[str, Value]) -> tuple[float, float]:
         """Return what is expected of this thing."""
@@ -287,6 +316,7 @@ class OfOwnKind(Relation):
         if rows >= rules.LEAST_OWN:
             return None
         text = {0: say.NEW_THING, 1: say.ONE_ROW_OF_THING}.get(rows, say.FEW_ROWS_OF_THING)
+        text = say.FEW_DRAWN_OF_THING if self.is_of_drawn else text
         thing = self.things.said(values[self.things.name])
         return text.format(thing=thing, rows=rows, needed=rules.LEAST_OWN)
 
@@ -353,12 +383,27 @@ def _dependencies(
             codes = others.codes(source, drawn), keys.codes(column, drawn)
             rule = rules.dependency(*codes)
             if rule is not None:
-                given = (others.name,)
-                found.append(Follows(column.name, column.form, given, others, keys, rule))
-        yield from sorted(found, key=lambda item: -item.rule.holding)[:_MOST_EACH]
+                made = Follows(column.name, column.form, (others.name,), others, keys, rule)
+                found.append(made.counted(rule.holding, rule.known))
+        yield from sorted(found, key=lambda item: -item.holding)[:_MOST_EACH]
 
 
 def _orders(columns: Sequence[Column], drawn: Rows) -> Iterator[Ordered]:
+    """Return which columns are never less than others, but for numbers that a third one is between.
+
+    Of a least, a mean and a greatest number, two orders say it all.
+    """
+    found = [*_all_orders(columns, drawn)]
+    above: dict[str, set[str]] = {}
+    for item in found:
+        above.setdefault(item.given[0], set()).add(item.parent)
+    for item in found:
+        between = above[item.given[0]] & {own for own in above if item.parent in above[own]}
+        if item.form in DATES or not between:
+            yield item
+
+
+def _all_orders(columns: Sequence[Column], drawn: Rows) -> Iterator[Ordered]:
     numeric = [item for item in columns if item.is_numeric]
     for one, other in itertools.permutations(numeric, 2):
         are_dates = one.form in DATES, other.form in DATES
@@ -370,8 +415,9 @@ def _orders(columns: Sequence[Column], drawn: Rows) -> Iterator[Ordered]:
         if rules.order(one.values[rows], other.values[rows], are_moments=all(are_dates)) is None:
             continue
         rule = rules.order(one.values[drawn], other.values[drawn], are_moments=all(are_dates))
-        if rule is not None and (rule.holding < rule.known or all(are_dates)):
-            yield Ordered(other.name, other.form, (one.name,), rule)
+        if rule is not None:
+            made = Ordered(other.name, other.form, (one.name,), rule)
+            yield made.counted(rule.holding, rule.known)
 
 
 def _durations(columns: Sequence[Column], drawn: Rows) -> Iterator[Later]:
@@ -392,7 +438,8 @@ def _durations(columns: Sequence[Column], drawn: Rows) -> Iterator[Later]:
             if rule is not None and (best is None or rule.width < best.rule.width):
                 best = Later(later.name, later.form, (other.name,), other.form, rule)
         if best is not None:
-            yield best
+            by_name = {item.name: item.taken(drawn) for item in moments if item.name in best.used}
+            yield best.counted(*best.counts(by_name))
 
 
 def _own_kinds(

@@ -39,6 +39,7 @@ from outlying.method.rules import (
     LEAST_OWN,
     MOST_BROKEN,
     OwnKind,
+    known_codes,
     own_kind,
 )
 from outlying.method.rules import MOST_OF_CHANCE as MOST_BY_CHANCE
@@ -63,8 +64,8 @@ LEAST_GAP = 0.2
 LEAST_SEEN = 8
 #: New labels are no surprise where they are no rarer than this share of what chance would give.
 MOST_OF_CHANCE = 0.2
-#: What the hour of the day must explain of what things leave.
-LEAST_SEASON = 0.5
+#: What the hour of the day must explain of what things leave; of no time, the hour is behind them.
+LEAST_SEASON, HOURS = 0.5, 24
 
 Places: TypeAlias = npt.NDArray[np.int64]
 
@@ -436,6 +437,7 @@ class Gaps:
         """Return how much longer or shorter than usual the gap before a row is."""
         with np.errstate(divide="ignore", invalid="ignore"):
             own = np.log(self.lengths(things, times))
+        things = known_codes(things, len(self.middle))
         found = (own - np.append(self.middle, np.nan)[things]) / self.usual
         return np.asarray(np.clip(found, -FARTHEST, FARTHEST))
 
@@ -526,7 +528,7 @@ def first_times(
 class Season:
     """What is usual of a number at each hour of the day, beside the level of its own thing."""
 
-    profile: Floats  # of each hour; NaN where there are few rows
+    profile: Floats  # of each hour, and of none; NaN where there are few rows
     kind: OwnKind
 
     def without(self, hours: Codes, values: Floats) -> Floats:
@@ -536,12 +538,12 @@ class Season:
 
 def season(things: Codes, hours: Codes, values: Floats, least: float | None) -> Season | None:
     """Return what the hour of the day says of numbers, if that is much of what things leave."""
-    known = (things >= 0) & ~np.isnan(values)
+    known = (things >= 0) & (hours < HOURS) & ~np.isnan(values)
     own, at, left = things[known], hours[known], values[known]
     if len(own) < LEAST_ROWS or len(np.unique(at)) < LEAST_DISTINCT:
         return None
     left = left - medians(own, left, 1)[own]
-    profile = np.append(medians(at, left, LEAST_SEEN), np.full(24, np.nan))[:24]
+    profile = np.append(medians(at, left, LEAST_SEEN), np.full(HOURS + 1, np.nan))[: HOURS + 1]
     told = left - profile[at]
     width = spread(left)
     if width <= 0 or np.isnan(told).any():

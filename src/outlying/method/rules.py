@@ -50,8 +50,12 @@ MOST_CHANCE, LEAST_KINDS = 0.7, 3
 AGREEING, MOST_AGREEING = 4.0, 100.0
 #: An order is broken in no more than these shares: of all rows, and of what chance would break.
 MOST_BROKEN, MOST_OF_CHANCE, LEAST_CHANCE = 0.01, 0.03, 0.03
+#: Chance would break an order of numbers in so many rows, at the least.
+LEAST_BY_CHANCE = 15
 #: So many rows lie just inside of an order for each that lies as far outside of it.
 LEAST_EDGE = 10.0
+#: If none is outside: so near to it, in medians, lies a tenth of what even differences would give.
+AT_EDGE = 0.1
 #: A duration is expected between these quantiles; it is fixed if so many rows have the same one.
 DURATIONS, FIXED = (0.025, 0.5, 0.975), 0.98
 #: Logarithms of durations must be so much less skewed.
@@ -144,6 +148,11 @@ def ranked(values: Floats) -> Floats:
     return found
 
 
+def known_codes(codes: Codes, count: int) -> Codes:
+    """Return -1 in place of codes that no row had of which a rule was made."""
+    return np.where(codes < count, codes, -1)
+
+
 @dataclasses.dataclass(frozen=True, eq=False)
 class Dependency:
     """What each code of one column goes with in another; -1 where that is open."""
@@ -155,6 +164,7 @@ class Dependency:
 
     def residuals(self, given: Codes, own: Codes) -> Floats:
         """Return 0 where rows are as expected, else how many agree on something else."""
+        given = known_codes(given, len(self.expected))
         wanted = np.where(given >= 0, self.expected[given], -1)
         away = np.minimum(AGREEING * self.agreeing[given], MOST_AGREEING)
         found = np.where(wanted == own, 0.0, away)
@@ -275,7 +285,7 @@ def order(least: Floats, greatest: Floats, *, are_moments: bool) -> Order | None
         or chance < LEAST_CHANCE * len(one)
         or broken > MOST_OF_CHANCE * chance
         or usual <= 0
-        or not (are_moments or _has_edge(other - one))
+        or not (are_moments or (chance >= LEAST_BY_CHANCE and _has_edge(other - one)))
     ):
         return None
     return Order(usual, len(one) - broken, len(one))
@@ -285,7 +295,9 @@ def _has_edge(differences: Floats) -> bool:
     """Return whether differences end at 0, but for a few that are wrong."""
     broken = -differences[differences < 0]
     if not len(broken):
-        return True
+        reach = AT_EDGE * float(np.median(differences))
+        at_edge = np.count_nonzero(differences <= reach)
+        return bool(at_edge >= AT_EDGE / LEAST_EDGE * len(differences))
     near = float(np.median(broken))
     inside = np.count_nonzero((differences > 0) & (differences <= near))
     outside = np.count_nonzero(broken <= near)
@@ -361,6 +373,7 @@ class OwnKind:
 
     def expected(self, things: Codes, values: Floats) -> Floats:
         """Return the median of the other rows of each thing, drawn towards that of all rows."""
+        things = known_codes(things, len(self.rows))
         count = np.where(things >= 0, self.rows[things], 0)
         low, mid, high = self.middle[things].T
         odd = np.where(values < mid, mid + high, np.where(values > mid, low + mid, low + high)) / 2
@@ -377,7 +390,8 @@ class OwnKind:
 
     def usual(self, things: Codes, values: Floats) -> Floats:
         """Return how far rows usually are from what is expected: more, the fewer others tell it."""
-        others = np.where(things >= 0, self.rows[things], 0) - 1 + self.pull
+        known = known_codes(things, len(self.rows))
+        others = np.where(known >= 0, self.rows[known], 0) - 1 + self.pull
         wider = np.sqrt(1 + OF_MEDIAN / np.maximum(others, 1))
         assert self.distances is not None  # noqa: S101 - known once it is found
         return wider * self.distances.usual(self.expected(things, values))

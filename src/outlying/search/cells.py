@@ -508,7 +508,8 @@ def _followed(
 ) -> Iterator[tuple[int, int]]:
     """Return which families follow which others, as relations say that take part.
 
-    What runs along a time says nothing of the time: a number that jumps is no wrong date.
+    What runs along a time says nothing of the time: a number that jumps is no wrong date. Of two
+    moments, how long one comes after the other tells more than a range of either.
     """
     for attribute in attributes:
         origin = attribute.column.origin
@@ -516,7 +517,7 @@ def _followed(
             continue
         for name in origin.follows:
             yield families[origin.parent], families[name]
-            if not origin.is_mutual:
+            if origin.is_both_ways:
                 yield families[name], families[origin.parent]
 
 

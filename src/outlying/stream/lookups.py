@@ -12,7 +12,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import numpy as np
 
+from outlying.derived.relations import Held
+from outlying.derived.rules import OfOwnKind
 from outlying.errors import RowError
+from outlying.method.density import Counts
 from outlying.parsing.reading import styles_of
 from outlying.sources.arrow_arrays import Array
 from outlying.sources.columns import Field
@@ -449,3 +452,48 @@ class PastPass:
     def merge(self, state: list[pyarrow.Table], other: list[pyarrow.Table]) -> list[pyarrow.Table]:
         """Put the rows of two parts of the table together."""
         return state + other
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class CountPass:
+    """How often relations hold, counted in all rows, where these are too many to be held."""
+
+    fields: tuple[Field, ...]
+    relations: tuple[Held, ...]
+
+    @classmethod
+    def of(cls, profile: Profile) -> CountPass:
+        """Plan by the relations that were found."""
+        relations = tuple(item for item in profile.derivations if isinstance(item, Held))
+        names = {name for item in relations for name in item.used}
+        return cls(tuple(field for field in profile.fields if field.name in names), relations)
+
+    @property
+    def columns(self) -> list[str]:
+        """The columns to be read."""
+        return [field.name for field in self.fields]
+
+    def start(self) -> Counts:
+        """Return the counts of no rows."""
+        return np.zeros((len(self.relations), 2), dtype=np.int64)
+
+    def add(self, state: Counts, batch: Batch) -> Counts:
+        """Take in a batch of rows."""
+        columns = {field.name: field.column(batch.column(field.name)) for field in self.fields}
+        return np.asarray(state + [item.counts(columns) for item in self.relations])
+
+    def merge(self, state: Counts, other: Counts) -> Counts:
+        """Add up the counts of two parts of the table."""
+        return state + other
+
+    def finish(self, state: Counts, profile: Profile) -> Profile:
+        """Return the profile with relations as all rows show them; things keep the rows drawn."""
+        counts = iter(state.tolist())
+        found = []
+        for item in profile.derivations:
+            if isinstance(item, Held):
+                item = item.counted(*next(counts))
+            elif isinstance(item, OfOwnKind):
+                item = dataclasses.replace(item, is_of_drawn=True)
+            found.append(item)
+        return dataclasses.replace(profile, derivations=tuple(found))

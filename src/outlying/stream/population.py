@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from outlying import sentences as say
+from outlying.derived.choosing import is_counted
 from outlying.derived.past import may_have_past
 from outlying.errors import OptionError, RowError, SourceError
 from outlying.options import Options
@@ -34,7 +35,14 @@ from outlying.search.memory import (
 )
 from outlying.search.model import Model
 from outlying.stream.judging import Ranked, ScorePass, numbering
-from outlying.stream.lookups import EvidencePass, Lookup, PastPass, Together, fields_for
+from outlying.stream.lookups import (
+    CountPass,
+    EvidencePass,
+    Lookup,
+    PastPass,
+    Together,
+    fields_for,
+)
 from outlying.stream.profile import Profile, ProfilePass, fields_of, finish
 from outlying.stream.verify import Answers, Question, Verification, VerifiedGroups, VerifyPass
 from outlying.table.columns import Column, infinities_note
@@ -133,14 +141,21 @@ class StreamedPopulation:
         state = self._read(None, workers, evidence) if evidence.columns else evidence.start()
         profile = evidence.finish(state, profile)
         not_empty(profile.selection)
-        return self._with_past(profile.with_relations(), workers)
+        return self._by_all_rows(profile.with_relations(), workers)
 
-    def _with_past(self, profile: Profile, workers: int | None) -> Profile:
-        """Find what the past of rows says, where there may be a panel and all rows can be held."""
-        if not may_have_past(profile.used, self.options, profile.derivations):
+    def _by_all_rows(self, profile: Profile, workers: int | None) -> Profile:
+        """Ask all rows about relations, and about their past where there may be a panel.
+
+        Where these cannot be held, count at least how often relations hold.
+        """
+        may_be_panel = may_have_past(profile.used, self.options, profile.derivations)
+        if not (may_be_panel or any(map(is_counted, profile.derivations))):
             return profile
         if profile.rows * len(profile.used) > MOST_PAST:
-            return profile.with_notes([say.NO_PAST_OF_STREAMS.format(count=f"{MOST_PAST:,}")])
+            told = [say.NO_PAST_OF_STREAMS.format(count=f"{MOST_PAST:,}")] if may_be_panel else []
+            count = CountPass.of(profile)
+            state = self._read(None, workers, count) if count.columns else count.start()
+            return count.finish(state, profile).with_notes(told)
         names = {column.name for column in profile.used}
         plan = PastPass(tuple(field for field in profile.fields if field.name in names))
         rows = self._read(None, workers, plan)

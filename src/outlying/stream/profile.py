@@ -13,7 +13,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from outlying import sentences as say
-from outlying.derived.choosing import Facts, chosen, find_relations, joined, past_of, with_parts
+from outlying.derived.choosing import (
+    Facts,
+    by_all_rows,
+    chosen,
+    find_relations,
+    joined,
+    past_of,
+    with_parts,
+)
 from outlying.errors import InfiniteValueError, NoRowsError
 from outlying.options import Options
 from outlying.search.model import MOST_ROWS
@@ -224,8 +232,9 @@ class Profile:
     def with_past(self, rows: Sequence[pyarrow.Table]) -> Profile:
         """Add what the past of rows says of them, given all rows of the columns that take part."""
         columns = _columns([f for f in self.fields if f.name in rows[0].column_names], rows)
-        found = past_of(columns, self.table.names, self.options, self.derivations)
-        return dataclasses.replace(self, derivations=(*self.derivations, *found))
+        found = by_all_rows(columns, self.derivations)
+        past = past_of(columns, self.table.names, self.options, found)
+        return dataclasses.replace(self, derivations=(*found, *past))
 
     def values(self, place: int) -> dict[str, Value]:
         """Return all that is known of a row that was looked for, by its place among these."""

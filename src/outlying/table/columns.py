@@ -78,8 +78,8 @@ class Derivation(Protocol):
         """Those of them whose values name things: a range of such numbers says nothing."""
 
     @property
-    def is_mutual(self) -> bool:
-        """Whether these may be wrong as well as the parent; a time that it runs along is not."""
+    def is_both_ways(self) -> bool:
+        """Whether intervals of the parent, too, tell less of these."""
 
     @property
     def says_more(self) -> bool:
