@@ -559,6 +559,11 @@ PAGE_OPTIONS = {
         "How narrowly a group may be described. None: only the whole table counts.",
     ),
 }
+PAGE_COMPARED_HERE = (
+    "The rows are named by what the page shows; `outlying compare` names them by --where, "
+    "--where-true, --rows or --rows-file."
+)
+PAGE_APART = "What sets these rows apart?"
 PAGE_RANKED_HERE = (
     "This page ranks its copy of the stream, whose rows have numbers; `outlying detect` ranks the "
     "stream itself, and names rows by what they hold. Open a row for the command that explains it."

@@ -13,11 +13,13 @@ from types import SimpleNamespace
 from typing import Any
 
 import httpx
+import jsonschema
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+import outlying
 from outlying.api import Explainer
 from outlying.options import Options
 from outlying.results.detections import Counts, Detection, Flagged
@@ -27,7 +29,7 @@ from outlying.web.pages import column_texts
 from outlying.web.queries import MOST_COLUMNS, Addresses, option_fields
 from outlying.web.row_pages import odd_rows
 from outlying.web.worker import Detect, Facts, ProgressReporter, copied_table, detected
-from tests.serving import opened, served, uploaded
+from tests.serving import finished, opened, served, uploaded
 
 
 @pytest.fixture(scope="module")
@@ -353,3 +355,40 @@ def test_odd_rows_are_told_one_by_one_and_shown_while_others_are_sought() -> Non
     ]
     assert isinstance(counts, Counts)
     assert shown["summary"].startswith(f"{counts.exceptional} of 500 rows are exceptional")
+
+
+def test_rows_that_a_filter_shows_are_told_apart(reader: httpx.Client) -> None:
+    """By the page that the table leads to, by its JSON and by the API: what the library says."""
+    opened(reader, "logins")
+    query = {"filter": '{"attribute": "site", "kind": "equals", "value": "Paris"}'}
+    page = reader.get("/t/logins", params=query).text
+    assert "/t/logins/apart?filter=" in page
+    assert "/apart" not in reader.get("/t/logins").text
+    found = reader.get("/t/logins/apart.json", params=query).json()
+    jsonschema.validate(found, outlying.json_schema())
+    assert found["set"]["rows"] == 200
+    assert [item["attribute"] for item in found["rules"][0]["conditions"]] == ["when (hour)"]
+    assert "site" not in found["columns"]
+    page = html.unescape(reader.get("/t/logins/apart", params=query).text)
+    assert "200 of 400 rows (50%) are in the set." in page
+    assert found["rules"][0]["sentence"].partition(": ")[2] in page
+    (shown,) = re.findall(r'<a href="(/t/logins\?filter=[^"]*hour[^"]*)"', page)
+    assert "Rows 1 to 50 of 201" in reader.get(shown).text
+    begin = "/api/v1/tables/logins/comparisons"
+    body = {"filter": [{"attribute": "site", "kind": "equals", "value": "Paris"}]}
+    job = finished(reader, reader.post(begin, json=body).json())
+    assert job["kind"] == "compare"
+    assert reader.get(job["result"]).json() == found
+    assert reader.get(f"/api/v1/jobs/{job['id']}/reproduce").status_code == 409
+    assert reader.get(f"/api/v1/jobs/{job['id']}/export?format=csv").status_code == 409
+    for wrong in (
+        {},
+        {"rows": [401]},
+        {"rows": "3"},
+        {"search": 3},
+        {"filter": [{"attribute": "x"}]},
+    ):
+        assert reader.post(begin, json=wrong).status_code in (400, 404), wrong
+    none = reader.get("/t/logins/apart", params={"search": "nowhere"}).text
+    assert "no row is in the set" in none
+    assert "Try again" in none

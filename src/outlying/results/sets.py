@@ -123,6 +123,10 @@ class SetExplanation(Document):
 
     def text(self) -> str:
         """Return the rules as text."""
+        return "\n\n".join(self.paragraphs())
+
+    def paragraphs(self) -> list[str]:
+        """Say how many rows are in the set, each rule, and what a reader should know."""
         total = self.population.rows
         parts = [
             say.SET_ROWS.format(rows=self.rows, total=total, share=percent(self.rows / total)),
@@ -141,7 +145,7 @@ class SetExplanation(Document):
             parts.append(say.SET_DRAWN.format(rows=total, whole=self.whole))
         if broken:
             parts.append(say.SET_RELATIONS.format(relations="; ".join(broken)))
-        return "\n\n".join(parts)
+        return parts
 
     def to_dict(self) -> dict[str, Any]:
         """Return the result as plain values."""

@@ -30,12 +30,13 @@ from outlying.render.tables import csv_text, workbook
 from outlying.results import many
 from outlying.results.detections import Detection
 from outlying.results.many import json_schema
+from outlying.results.sets import SetExplanation
 from outlying.table.values import Value, plain
 from outlying.web import NotReadyError, jobs, tables
 from outlying.web.queries import Filter, own_values
 from outlying.web.sourcing import Sourcing
 from outlying.web.tables import TableEntry
-from outlying.web.worker import Explain
+from outlying.web.worker import Compare, Explain
 
 Schema: TypeAlias = dict[str, Any]
 _record = dataclasses.dataclass(frozen=True, slots=True)
@@ -311,6 +312,8 @@ def exported(job: jobs.Job, form: str, fine: Collection[int] = ()) -> bytes:
 def document(job: jobs.Job) -> dict[str, Any]:
     """Return what a job has found: the library's JSON contract."""
     found = job.result
+    if isinstance(found, SetExplanation):
+        return found.to_dict()
     if not isinstance(found, Detection) or job.task is None:
         return job.explained[0].to_dict()
     entries = (
@@ -361,6 +364,8 @@ def reproduced(entry: TableEntry, job: jobs.Job) -> dict[str, str]:
         raise NotReadyError(say.PAGE_RANKED_HERE)
     if job.task is None:
         raise NotReadyError("this job reads a table: there is nothing to reproduce")
+    if isinstance(job.task, Compare):
+        raise NotReadyError(say.PAGE_COMPARED_HERE)
     sourcing, options = entry.sourcing, own_values(job.task.options)
     source, reading = _source(sourcing), _flags(_engine(sourcing) | dict(sourcing.given))
     data, python_reading = _python_data(sourcing)

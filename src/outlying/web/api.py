@@ -14,6 +14,7 @@ from typing import Any
 
 import anyio.to_thread
 from starlette.applications import Starlette
+from starlette.datastructures import QueryParams
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import RedirectResponse, Response, StreamingResponse
@@ -35,7 +36,7 @@ from outlying.web import (
 )
 from outlying.web.answers import POSITIVE, TEXT, Answer, Operation, Schema, fields, objects, record
 from outlying.web.jobs import Job, warm_up
-from outlying.web.queries import MOST_ROWS, TableQuery
+from outlying.web.queries import MOST_FILTERS, MOST_NAMED, MOST_ROWS, Filter, TableQuery
 from outlying.web.safety import UNEXPECTED, Credentials, Safety
 from outlying.web.sourcing import SAID, bounded, received
 from outlying.web.tables import (
@@ -153,6 +154,24 @@ async def detect(request: Request) -> Response:
     return Answer(_job_record(job), 202)
 
 
+async def compare(request: Request) -> Response:
+    """Begin to say what sets some rows apart."""
+    body = await _body(request, ("search", "filter", "rows", "options"))
+    given: list[tuple[str, Any]] = []
+    for name, kind in (("filter", Mapping), ("rows", int)):
+        items = body.get(name) or []
+        if not isinstance(items, list) or not all(isinstance(item, kind) for item in items):
+            raise not_allowed(name, items, "a list of objects" if name == "filter" else "numbers")
+        texts = [json.dumps(item) for item in items]
+        given += [(name, text) for text in (texts if name == "filter" else [",".join(texts)])]
+    search = body.get("search") or ""
+    if not isinstance(search, str):
+        raise not_allowed("search", search, "a text")
+    query = TableQuery.of(QueryParams([*given, ("search", search)]))
+    job = service_of(request).compare(_entry(request), query, _options(body), again=True)
+    return Answer(_job_record(job), 202)
+
+
 async def jobs(request: Request) -> Response:
     """List all jobs that are known."""
     return Answer({"jobs": [_job_record(item) for item in service_of(request).jobs.list()]})
@@ -266,6 +285,14 @@ _EXPLAIN = [
     objects({"object": _OBJECT} | _BOTH, ["object"]),
 ]
 _DETECT = objects({"top": POSITIVE | {"maximum": MOST_FLAGGED}} | _BOTH)
+_COMPARE = objects(
+    {
+        "search": TEXT | {"maxLength": 200},
+        "filter": {"type": "array", "items": answers.schema_of(Filter), "maxItems": MOST_FILTERS},
+        "rows": {"type": "array", "items": POSITIVE, "maxItems": MOST_NAMED},
+    }
+    | _BOTH
+)
 _MARK = objects(
     {"row": POSITIVE, "fine": {"type": "boolean"}, **dict.fromkeys(MARK_TEXTS, TEXT)},
     ["row", "fine"],
@@ -304,6 +331,7 @@ OPERATIONS = (
         "POST", f"{_TABLE}/explanations", explain, answers.Job, 202, body=_json({"oneOf": _EXPLAIN})
     ),
     Operation("POST", f"{_TABLE}/detections", detect, answers.Job, 202, body=_json(_DETECT)),
+    Operation("POST", f"{_TABLE}/comparisons", compare, answers.Job, 202, body=_json(_COMPARE)),
     Operation("GET", _JOBS, jobs, fields(jobs=list[answers.Job])),
     Operation("GET", _JOB, job, answers.Job),
     Operation("DELETE", _JOB, cancel, answers.Job),

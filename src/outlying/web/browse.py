@@ -266,9 +266,11 @@ class Browser:
         """Return how many rows are meant, whatever the page."""
         if query.is_whole:
             return self.rows
-        return self._count_rows(
-            TableQuery(search=query.search, filters=query.filters, rows=query.rows)
-        )
+        return self._count_rows(query.rows_alone)
+
+    def numbers(self, query: TableQuery) -> list[int]:
+        """Return the numbers of all rows that are meant."""
+        return self._numbers(dataclasses.replace(query.rows_alone, limit=self.rows))
 
     def _find_count(self, query: TableQuery) -> int:
         with self._cursor() as cursor:

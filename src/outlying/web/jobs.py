@@ -24,9 +24,10 @@ from typing import Any, Literal
 from outlying.errors import Setting
 from outlying.results.detections import Counts, Detection, Flagged
 from outlying.results.findings import Findings
+from outlying.results.sets import SetExplanation
 from outlying.web import BusyError, Limits, NotFoundError, NotReadyError, worker
 from outlying.web.queries import Addresses
-from outlying.web.worker import Detect, Explain, Facts, News, Task, WorkerSpec
+from outlying.web.worker import Compare, Detect, Explain, Facts, News, Task, WorkerSpec
 
 # --- processes -------------------------------------------------------------------------------
 
@@ -133,7 +134,7 @@ class Process:
 # --- jobs ------------------------------------------------------------------------------------
 
 State = Literal["waiting", "running", "done", "failed", "cancelled"]
-Kind = Literal["read", "explain", "detect"]
+Kind = Literal["read", "explain", "detect", "compare"]
 
 _KEPT = 200  # finished jobs
 _LOOK = 0.25  # seconds between two looks at time and memory
@@ -154,7 +155,7 @@ class Job:
     total: int = 0
     error: str | None = None
     remedies: tuple[Setting, ...] = ()
-    result: Facts | Findings | Detection | None = None
+    result: Facts | Findings | Detection | SetExplanation | None = None
     rows: list[Flagged] = dataclasses.field(default_factory=list)  # found while it runs
     counts: Counts | None = None  # of rows that stand out, as soon as they are known
     process: Process | None = None
@@ -168,7 +169,8 @@ class Job:
         """What is done."""
         if self.task is None:
             return "read"
-        return "explain" if isinstance(self.task, Explain) else "detect"
+        kinds: dict[type[Task], Kind] = {Explain: "explain", Detect: "detect", Compare: "compare"}
+        return kinds[type(self.task)]
 
     @property
     def page(self) -> str:
@@ -179,6 +181,8 @@ class Job:
         addresses = Addresses(self.table, task.options)
         if isinstance(task, Detect):
             return addresses.odd(task.top)
+        if isinstance(task, Compare):
+            return addresses.apart(task.rows)
         if task.object is not None:
             return addresses.new(dict(task.object))
         return addresses.row(int(task.row or 0) + 1)

@@ -303,7 +303,7 @@ class TablePage:
             "said": SAID,
             "rules": say.PAGE_RULES,
             "kinds": say.PAGE_TYPES,
-            "chips": list(self._chips()),
+            "chips": list(self.chips()),
             "all_rows": self._address(TableQuery(limit=self.query.limit)),
             "columns": [column for _, column in places],
             "texts": [
@@ -323,7 +323,7 @@ class TablePage:
         first = dataclasses.replace(self.query, offset=0, **changes)
         return [*first.to_params(), *self.addresses.kept, *self._at_left]
 
-    def _chips(self) -> Iterator[tuple[str, str]]:
+    def chips(self) -> Iterator[tuple[str, str]]:
         """Yield in words what the table is filtered by, each with the address without it."""
         query = self.query
         if query.search:

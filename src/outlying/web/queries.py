@@ -160,6 +160,11 @@ class TableQuery:
         return pairs + ([("rows", ",".join(map(str, self.rows)))] if self.rows is not None else [])
 
     @property
+    def rows_alone(self) -> TableQuery:
+        """Which rows are meant, whatever the page."""
+        return TableQuery(search=self.search, filters=self.filters, rows=self.rows)
+
+    @property
     def is_whole(self) -> bool:
         """Whether all rows are meant."""
         return not self.search and not self.filters and self.rows is None
@@ -252,6 +257,10 @@ class Addresses:
     def odd(self, top: int | None = None, suffix: str = "") -> str:
         """Return the address of what stands out: to be asked for, or so many rows of it."""
         return self.to("/odd", () if top is None else (("top", str(top)),), suffix)
+
+    def apart(self, query: TableQuery, suffix: str = "") -> str:
+        """Return the address of what sets some rows apart."""
+        return self.to("/apart", query.rows_alone.to_params(), suffix)
 
     def new(self, values: Mapping[str, Value], suffix: str = "") -> str:
         """Return the address of a new object."""

@@ -20,6 +20,7 @@ from outlying.render.html import terms
 from outlying.render.listing import detector, most_in
 from outlying.results.detections import Counts, Detection, Flagged, OddCombination, Word
 from outlying.results.findings import Findings
+from outlying.results.sets import Rule, SetExplanation
 from outlying.results.stories import Pair, Story
 from outlying.results.wording import PYTHON
 from outlying.table.table import Condition, Part, part_of
@@ -28,6 +29,7 @@ from outlying.web import NotReadyError, answers
 from outlying.web.answers import Answer
 from outlying.web.jobs import Job
 from outlying.web.pages import (
+    TablePage,
     cell_text,
     column_texts,
     counted,
@@ -401,6 +403,56 @@ async def find_odd(request: Request) -> Response:
     return RedirectResponse(addresses.odd(top), 303)
 
 
+@of_table
+async def apart(request: Request, entry: TableEntry, addresses: Addresses) -> Response:
+    """Show what sets some rows of a table apart; a look at this page begins the search."""
+    query = TableQuery.of(request.query_params)
+    job = await finished(request, _compared(request, entry, addresses, query))
+    if is_json(request):
+        return Answer(answers.document(job))
+    chosen = TablePage(entry, addresses, request.query_params)
+    chips = list(chosen.chips())
+    shown: dict[str, Any] = {"job": job, "query": query, "chips": chips, "rules": (), "told": ()}
+    if job.state in ("failed", "cancelled"):
+        shown |= _ended(job, lambda: addresses.without_infinite.apart(query))
+    if isinstance(job.result, SetExplanation):
+        first, *parts = job.result.paragraphs()
+        shown |= {"summary": first, "told": parts[len(job.result.rules) :]}
+        shown["rules"] = [
+            (rule.name, str(rule).removeprefix(f"{rule.name}: "), _rows_of(rule, addresses))
+            for rule in job.result.rules
+        ]
+        shown |= _along(entry, job, addresses.apart(query, ".json"))
+    return view("apart.html", entry, addresses, "apart", waiting=not job.is_over, **shown)
+
+
+def _rows_of(rule: Rule, addresses: Addresses) -> str | None:
+    """Return the address of the rows of a rule; None where the table cannot be filtered so."""
+    found = [item for item in rule.conditions if isinstance(item, Condition)]
+    if len(found) < len(rule.conditions):
+        return None
+    return addresses.table(TableQuery(filters=tuple(map(Filter.of_condition, found))))
+
+
+async def compare_again(request: Request) -> Response:
+    """Compare rows once more where that was cancelled or has failed."""
+    params, addresses = await form(request)
+    query = TableQuery.of(params)
+    _compared(request, service_of(request).get(addresses.table_id), addresses, query, again=True)
+    return RedirectResponse(addresses.apart(query), 303)
+
+
+def _compared(
+    request: Request,
+    entry: TableEntry,
+    addresses: Addresses,
+    query: TableQuery,
+    again: bool = False,
+) -> Job:
+    options = _of_detection(addresses)
+    return service_of(request).compare(entry, query, options, again=again)
+
+
 async def mark(request: Request) -> Response:
     """Mark a row as fine, or take that back, and show the page that it was marked on."""
     params, addresses = await form(request)
@@ -416,9 +468,13 @@ def looked_for(
     request: Request, entry: TableEntry, addresses: Addresses, top: int, again: bool = False
 ) -> Job:
     """Return the job that looks for odd rows, begun unless there is one."""
-    given = own_values(addresses.options).items()  # of which finding odd rows has some
-    options = Options.of(**{name: own for name, own in given if name in DETECT_OPTIONS})
-    return service_of(request).detect(entry, top, options, again=again)
+    return service_of(request).detect(entry, top, _of_detection(addresses), again=again)
+
+
+def _of_detection(addresses: Addresses) -> Options:
+    """Return the options of which finding odd rows has some, too."""
+    given = own_values(addresses.options).items()
+    return Options.of(**{name: own for name, own in given if name in DETECT_OPTIONS})
 
 
 @of_table
@@ -514,6 +570,9 @@ async def explain_again(request: Request) -> Response:
 
 ROUTES: Sequence[BaseRoute] = [
     Route("/t/{table}/odd.json", odd),
+    Route("/t/{table}/apart.json", apart),
+    Route("/t/{table}/apart", apart, methods=["GET"]),
+    Route("/t/{table}/apart", compare_again, methods=["POST"]),
     Route("/t/{table}/row/{number}.json", row),
     Route("/t/{table}/new.json", new),
     Route("/t/{table}/fine", mark, methods=["POST"]),

@@ -41,7 +41,7 @@ from outlying.web.queries import (
     values_beside,
 )
 from outlying.web.sourcing import Sourcing, new_path
-from outlying.web.worker import Detect, Explain, Facts, News, Task, WorkerSpec
+from outlying.web.worker import Compare, Detect, Explain, Facts, News, Task, WorkerSpec
 
 State = Literal["closed", "reading", "ready", "failed"]
 Result = TypeVar("Result")
@@ -403,6 +403,19 @@ class Service:
             raise OptionError(f"top is {top:,}; allowed: 1 to {MOST_FLAGGED}")
         return self._job_for(entry, Detect(options, top), again=again)
 
+    def compare(
+        self, entry: TableEntry, query: TableQuery, options: Options, *, again: bool = False
+    ) -> Job:
+        """Say what sets some rows apart."""
+        check_names(own_values(options), DETECT_OPTIONS)
+        if query.is_whole:
+            raise OptionError("all rows are meant: name some by filter, search or rows")
+        for item in query.filters:
+            entry.ready().place(item.attribute)
+        for number in query.rows or ():
+            entry.check_number(number)
+        return self._job_for(entry, Compare(options, query.rows_alone), again=again)
+
     # --- processes ------------------------------------------------------------------------------
 
     def _job_for(self, entry: TableEntry, task: Task, *, again: bool) -> Job:
@@ -460,7 +473,7 @@ class Service:
             found = job.result
             entry.browser = Browser(entry.copy, found.source, found.rows, found.columns)
             return
-        for findings in job.explained:
+        for findings in () if job.kind == "compare" else job.explained:
             if findings.row is not None:
                 entry.remember(findings.row + 1, findings)
 

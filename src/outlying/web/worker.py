@@ -27,18 +27,20 @@ import numpy as np
 from outlying import sentences as say
 from outlying.api import Explainer
 from outlying.detect.api import detect
+from outlying.detect.rules import explained_set
 from outlying.errors import OutlyingError, Setting, SourceError
 from outlying.options import Options
 from outlying.parsing.columns import as_read
 from outlying.results.detections import Counts, Detection, Flagged
 from outlying.results.findings import Findings
+from outlying.results.sets import SetExplanation
 from outlying.sources.passes import TooManyRowsError, collected
 from outlying.table.selection import select_any
 from outlying.table.table import SkippedColumn, SkipReason, Table
 from outlying.table.targets import RowRequest, naming_columns
 from outlying.web import LimitError
 from outlying.web.browse import Browser, ColumnOverview, write_copy
-from outlying.web.queries import own_values
+from outlying.web.queries import TableQuery, own_values
 from outlying.web.sourcing import Sourcing
 
 
@@ -90,7 +92,22 @@ class Detect:
     top: int
 
 
-Task = Explain | Detect
+@dataclasses.dataclass(frozen=True, slots=True)
+class Compare:
+    """Say what sets some rows apart from all others; columns that name them are not compared."""
+
+    options: Options
+    rows: TableQuery
+
+    @property
+    def compared(self) -> Options:
+        """The options, without the columns that name the rows."""
+        named = (item.attribute for item in self.rows.filters)
+        exclude = tuple(dict.fromkeys((*self.options.exclude, *named)))
+        return dataclasses.replace(self.options, exclude=exclude)
+
+
+Task = Explain | Detect | Compare
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -102,7 +119,7 @@ class News:
     done: int = 0
     total: int = 0
     found: Counts | Flagged | None = None  # how many rows are odd, or one of them
-    result: Facts | Findings | Detection | None = None
+    result: Facts | Findings | Detection | SetExplanation | None = None
     error: str | None = None  # why there is no result
     remedies: tuple[Setting, ...] = ()  # options that would help
 
@@ -259,8 +276,16 @@ class Worker:
 
     # --- explaining -----------------------------------------------------------------------------
 
-    def _done(self, task: Task, tell: ProgressReporter) -> Findings | Detection:
-        is_copy = isinstance(task, Detect) and self._facts.is_streamed
+    def _done(self, task: Task, tell: ProgressReporter) -> Findings | Detection | SetExplanation:
+        is_copy = not isinstance(task, Explain) and self._facts.is_streamed
+        if isinstance(task, Compare):
+            tell.say("comparing")
+            inside = np.zeros(self._facts.rows, dtype=bool)
+            with self._browser() as browser:
+                inside[np.array(browser.numbers(task.rows), dtype=np.int64) - 1] = True
+            with self._making:
+                explainer = self._prepared(task.compared, is_copy)
+            return explained_set(explainer, inside)
         with self._making:  # so that two tasks do not prepare the same
             explainer = self._prepared(task.options, is_copy)
         if isinstance(task, Detect):
@@ -278,9 +303,13 @@ class Worker:
             return RowRequest(objects=[dict(task.object)])
         if not facts.is_streamed:
             return RowRequest(rows=[task.row])
-        opened = Browser(self._spec.copy, facts.source, facts.rows, facts.columns)
-        with contextlib.closing(opened) as browser:
+        with self._browser() as browser:
             return RowRequest(wheres=[browser.key(int(task.row or 0) + 1)])
+
+    def _browser(self) -> contextlib.closing[Browser]:
+        facts = self._facts
+        opened = Browser(self._spec.copy, facts.source, facts.rows, facts.columns)
+        return contextlib.closing(opened)
 
     def _prepare(self, options: Options, is_copy: bool) -> Explainer:
         data = copied_table(self._spec.copy, self._facts) if is_copy else self._data
