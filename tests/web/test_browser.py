@@ -395,6 +395,7 @@ VIEWS = [
     "/t/patients/odd",
     "/t/patients/odd?top=20&hide=resting_pulse",
     "/t/patients/columns",
+    "/t/patients/apart?search=P00",
     "/t/patients?hide=age",
     "/t/patients/row/86",
     "/t/patients/row/3",
