@@ -308,10 +308,11 @@ class Relation:
             low, high = self._within_limits(low, high)
         if self.unit and high - low >= self.unit:
             digits = max(0, round(-math.log10(self.unit)))
-            low, high = (
-                round(math.floor(low / self.unit + DUST) * self.unit, digits),
-                round(math.ceil(high / self.unit - DUST) * self.unit, digits),
-            )
+            least = round(math.floor(low / self.unit + DUST) * self.unit, digits)
+            most = round(math.ceil(high / self.unit - DUST) * self.unit, digits)
+            own = number_of(self.form, values[self.parent])
+            if low <= own <= high or not least <= own <= most:  # what is odd is not among them
+                low, high = least, most
         form: Form = "number" if self.form == "integer" else self.form
         return value_of(form, low), value_of(form, high)
 
@@ -439,6 +440,7 @@ class Computed(Prediction, Held):
 
     formula: arithmetic.Formula
 
+    is_both_ways: ClassVar[bool] = True
     kind: ClassVar[str] = "formula"
     words: ClassVar[str] = say.COMPUTED
     exception: ClassVar[str] = say.NOT_COMPUTED

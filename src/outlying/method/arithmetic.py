@@ -135,19 +135,30 @@ class Formula:
     def text(self, names: Sequence[str]) -> str:
         """Write the formula with the names of its columns."""
         shape, size = shapes(len(names))[self.shape][0], abs(self.factor)
-        is_sum = " + " in _OF_PARTS.sub("", shape) or " - " in _OF_PARTS.sub("", shape)
+        plain = _OF_PARTS.sub("", shape)
+        is_sum, is_negative = " + " in plain or " - " in plain, self.factor < 0
+        if is_negative and " - " in plain:
+            shape, is_negative = _turned(shape), False
         product = shape.format(*names)
         if size != 1:
             product = f"({product})" if is_sum else product
             parts = round(1 / size)
             is_share = is_sum and parts > 1 and size == 1 / parts
             product = f"{product} / {parts}" if is_share else f"{size:g} x {product}"
-        elif self.factor < 0 and is_sum:
+        elif is_negative and is_sum:
             product = f"({product})"
-        if self.factor < 0:
+        if is_negative:
             return f"{self.constant:.10g} - {product}" if self.constant else f"-{product}"
         sign = "-" if self.constant < 0 else "+"
         return f"{product} {sign} {abs(self.constant):.10g}" if self.constant else product
+
+
+def _turned(shape: str) -> str:
+    """Return a difference with all signs turned: b - a for a - b."""
+    terms = re.split(r" ([+-]) ", f"{shape} + ")[:-1]
+    signs = ["-", *("-" if sign == "+" else "+" for sign in terms[1::2])]
+    pairs = sorted(zip(signs, terms[::2], strict=False), key=lambda pair: pair[0])
+    return " ".join(f"{sign} {term}" for sign, term in pairs).removeprefix("+ ")
 
 
 def recognise(

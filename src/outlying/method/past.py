@@ -215,13 +215,21 @@ class Steps:
         return np.asarray(self.distances.usual(expected) * factors)
 
     def range(self, things: Codes, near: Around, values: Floats) -> tuple[float, float]:
-        """Return the least and the greatest number that is expected of one row, on its scale."""
+        """Return the least and the greatest number that is expected of one row, on its scale.
+
+        It reaches from one neighbour to the other, unless these are so far apart that a number
+        between them is odd.
+        """
         expected = self.expected(things, near, values)
         sides = [_at(self.values, near.before)[0], _at(self.values, near.after)[0], expected[0]]
         if self.only_before:
             del sides[1]
         reach = EXPECTED * float(self.usual(things, near, expected)[0])
-        return float(np.nanmin(sides)) - reach, float(np.nanmax(sides)) + reach
+        low, high = float(np.nanmin(sides)) - reach, float(np.nanmax(sides)) + reach
+        middle = float(expected[0])
+        if low <= values[0] <= high and abs(values[0] - middle) > reach:
+            return middle - reach, middle + reach
+        return low, high
 
     def residuals(self, things: Codes, near: Around, values: Floats) -> Floats:
         """Return how far values are from what neighbours suggest, in usual distances."""
