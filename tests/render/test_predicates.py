@@ -15,7 +15,7 @@ import pytest
 
 import outlying
 from outlying.errors import OptionError
-from outlying.render.predicates import DIALECTS, Predicate, Term, as_code, predicates
+from outlying.render.predicates import DIALECTS, CellTest, RowPredicate, as_code, predicates
 
 #: Names and values that would end a text, a name or a comment if they were not quoted.
 ODD_NAMES = ('a "b', "c'd", "e;--f", "g{h}", "back\\slash", "{% raw %}")
@@ -24,7 +24,7 @@ DAY = dt.date(2024, 2, 29)
 MOMENT = dt.datetime(2024, 2, 29, 8, 30, 0, 123456)
 
 
-def selected(predicate: Predicate, table: pa.Table) -> dict[str, list[int]]:
+def selected(predicate: RowPredicate, table: pa.Table) -> dict[str, list[int]]:
     """The rows that a predicate selects, by engine."""
     frame, scope = table.to_pandas(date_as_object=True), {"pd": pd, "pl": pl, "datetime": dt}
     mask = eval(predicate.written("pandas"), {**scope, "df": frame})  # noqa: S307 - what is tested
@@ -39,7 +39,7 @@ def selected(predicate: Predicate, table: pa.Table) -> dict[str, list[int]]:
     return {"pandas": np.flatnonzero(mask).tolist(), "polars": rows.to_list(), "sql": found}
 
 
-def expected(predicate: Predicate, table: pa.Table) -> list[int]:
+def expected(predicate: RowPredicate, table: pa.Table) -> list[int]:
     """The same by loops."""
     return [
         row
@@ -48,7 +48,7 @@ def expected(predicate: Predicate, table: pa.Table) -> list[int]:
     ]
 
 
-def _holds(term: Term, value: Any) -> bool:
+def _holds(term: CellTest, value: Any) -> bool:
     if value is None or term.kind in ("missing", "known"):
         return (value is None) == (term.kind == "missing")
     if value != value:
@@ -60,7 +60,7 @@ def _holds(term: Term, value: Any) -> bool:
     return (term.low is None or value >= term.low) and (term.high is None or value <= term.high)
 
 
-def check(predicate: Predicate, table: pa.Table) -> list[int]:
+def check(predicate: RowPredicate, table: pa.Table) -> list[int]:
     rows = expected(predicate, table)
     assert selected(predicate, table) == dict.fromkeys(("pandas", "polars", "sql"), rows)
     return rows
@@ -80,17 +80,27 @@ def test_every_kind_of_term_and_value() -> None:
             "i": [dt.timedelta(seconds=k, microseconds=1) for k in range(7)],
         }
     )
-    terms = [Term("x", "between", 0.3, None), Term("x", "between", None, 0.3)]
-    terms += [Term("x", "inside", 0.3, 7.0), Term("n", "equals", 2**60), Term("n", "missing")]
-    terms += [Term("s", "equals", text) for text in ODD_TEXTS]
-    terms += [Term("b", "equals", True), Term("b", "equals", False), Term("b", "known")]
-    terms += [Term("d", "between", DAY, DAY + dt.timedelta(days=2)), Term("t", "equals", MOMENT)]
-    terms += [Term("t", "between", MOMENT + dt.timedelta(seconds=4), None), Term("t", "missing")]
-    terms += [Term("u", "between", None, MOMENT.replace(tzinfo=dt.UTC))]
-    terms += [Term("i", "equals", dt.timedelta(seconds=3, microseconds=1))]
+    terms = [CellTest("x", "between", 0.3, None), CellTest("x", "between", None, 0.3)]
+    terms += [
+        CellTest("x", "inside", 0.3, 7.0),
+        CellTest("n", "equals", 2**60),
+        CellTest("n", "missing"),
+    ]
+    terms += [CellTest("s", "equals", text) for text in ODD_TEXTS]
+    terms += [CellTest("b", "equals", True), CellTest("b", "equals", False), CellTest("b", "known")]
+    terms += [
+        CellTest("d", "between", DAY, DAY + dt.timedelta(days=2)),
+        CellTest("t", "equals", MOMENT),
+    ]
+    terms += [
+        CellTest("t", "between", MOMENT + dt.timedelta(seconds=4), None),
+        CellTest("t", "missing"),
+    ]
+    terms += [CellTest("u", "between", None, MOMENT.replace(tzinfo=dt.UTC))]
+    terms += [CellTest("i", "equals", dt.timedelta(seconds=3, microseconds=1))]
     for term in terms:
-        assert check(Predicate((term,), ""), table) or term.column == "x", term
-    assert len(check(Predicate((terms[0], Term("s", "known")), ""), table)) == 4
+        assert check(RowPredicate((term,), ""), table) or term.column == "x", term
+    assert len(check(RowPredicate((terms[0], CellTest("s", "known")), ""), table)) == 4
 
 
 def table_of_odd_names() -> pa.Table:

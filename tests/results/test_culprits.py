@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 
 from outlying.results.culprits import (
     MOST_ABSORBED,
-    Evidence,
+    CellKind,
+    Clues,
     Finding,
     Grouping,
-    Kind,
     StoryBuilder,
     blame,
     culprit,
@@ -20,7 +20,7 @@ from outlying.results.culprits import (
 )
 
 A, B, C, D, E = range(5)
-NUMBERS = [Kind.NUMBER] * 5
+NUMBERS = [CellKind.NUMBER] * 5
 
 
 def finding(name: int, *conditions: int, strength: float, group: str | None = None) -> Finding:
@@ -91,12 +91,12 @@ def test_the_same_of_the_same_rows_is_one_story() -> None:
 
 def test_what_is_left_without_a_column() -> None:
     found = [finding(A, B, strength=6), finding(A, C, strength=5), finding(D, strength=2)]
-    evidence = Evidence(found)
+    evidence = Clues(found)
     assert [evidence.rest(column) for column in (A, B, C, D)] == [2, 5, 6, 6]
     assert blame(evidence, range(5)) == [4, 1, 0, 0, 0]
-    assert Evidence([finding(A, strength=6)]).rest(A) == 0
-    assert blame(Evidence([finding(A, strength=6)]), range(2)) == [6, 0]
-    assert blame(Evidence([]), range(2)) == [0, 0]
+    assert Clues([finding(A, strength=6)]).rest(A) == 0
+    assert blame(Clues([finding(A, strength=6)]), range(2)) == [6, 0]
+    assert blame(Clues([]), range(2)) == [0, 0]
 
 
 def test_columns_that_a_kept_formula_joins_are_one_witness() -> None:
@@ -110,19 +110,19 @@ def test_columns_that_a_kept_formula_joins_are_one_witness() -> None:
         finding(miles, total, strength=8),
     ]
     first = grouped(*found)[0]
-    assert culprit(first, Evidence(found, NUMBERS)) == total  # the stronger finding, by chance
-    assert Evidence(found).rest(total) == 8.7
+    assert culprit(first, Clues(found, NUMBERS)) == total  # the stronger finding, by chance
+    assert Clues(found).rest(total) == 8.7
     joined = joined_columns([(total, fare, tax)])
-    assert Evidence(found, NUMBERS, joined).rest(total) == 0
-    assert culprit(first, Evidence(found, NUMBERS, joined)) == total
+    assert Clues(found, NUMBERS, joined).rest(total) == 0
+    assert culprit(first, Clues(found, NUMBERS, joined)) == total
     others = [*found[:1], *found[2:]]  # without miles, nothing but fare and route would be left
     stories = grouped(*others)
     weaker = [
         item if item.columns != {fare, route} else finding(fare, route, strength=3)
         for item in others
     ]
-    assert culprit(stories[0], Evidence(weaker, NUMBERS)) == miles
-    assert culprit(stories[0], Evidence(weaker, NUMBERS, joined)) == total
+    assert culprit(stories[0], Clues(weaker, NUMBERS)) == miles
+    assert culprit(stories[0], Clues(weaker, NUMBERS, joined)) == total
 
 
 def test_formulas_that_share_columns_join_all_of_them() -> None:
@@ -132,41 +132,45 @@ def test_formulas_that_share_columns_join_all_of_them() -> None:
 
 def test_the_culprit_is_the_column_without_which_least_is_left() -> None:
     found = [finding(B, A, strength=8), finding(A, B, strength=7.9), finding(C, A, strength=7)]
-    assert culprit(grouped(*found)[0], Evidence(found, NUMBERS)) == A
+    assert culprit(grouped(*found)[0], Clues(found, NUMBERS)) == A
     assert (
-        culprit(grouped(*found)[0], Evidence(found[:2], NUMBERS)) == B
+        culprit(grouped(*found)[0], Clues(found[:2], NUMBERS)) == B
     )  # nothing else: the stronger one
 
 
 def test_a_rest_far_below_the_story_does_not_decide() -> None:
     found = [finding(B, A, strength=10), finding(A, B, strength=9.9), finding(C, A, strength=5.9)]
-    assert culprit(grouped(*found)[0], Evidence(found, NUMBERS)) == B
+    assert culprit(grouped(*found)[0], Clues(found, NUMBERS)) == B
 
 
 @pytest.mark.parametrize(
     ("kinds", "expected"),
     [
-        ((Kind.NUMBER, Kind.CATEGORY), A),
-        ((Kind.CATEGORY, Kind.NUMBER), B),
-        ((Kind.TIME, Kind.CATEGORY), B),
-        ((Kind.TIME, Kind.MISSING), A),
-        ((Kind.NUMBER, Kind.NUMBER), B),  # the stronger finding
+        ((CellKind.NUMBER, CellKind.CATEGORY), A),
+        ((CellKind.CATEGORY, CellKind.NUMBER), B),
+        ((CellKind.TIME, CellKind.CATEGORY), B),
+        ((CellKind.TIME, CellKind.MISSING), A),
+        ((CellKind.NUMBER, CellKind.NUMBER), B),  # the stronger finding
     ],
 )
-def test_where_nothing_decides_numbers_come_first(kinds: tuple[Kind, Kind], expected: int) -> None:
+def test_where_nothing_decides_numbers_come_first(
+    kinds: tuple[CellKind, CellKind], expected: int
+) -> None:
     found = [finding(B, A, strength=8), finding(A, B, strength=7)]
-    assert culprit(grouped(*found)[0], Evidence(found, kinds)) == expected
+    assert culprit(grouped(*found)[0], Clues(found, kinds)) == expected
 
 
 def test_a_much_weaker_telling_is_not_the_odd_side() -> None:
     found = [finding(B, A, strength=8), finding(A, B, strength=6)]
-    assert culprit(grouped(*found)[0], Evidence(found, [Kind.NUMBER, Kind.CATEGORY])) == B
-    assert culprit(grouped(found[0])[0], Evidence(found[:1], [Kind.NUMBER, Kind.CATEGORY])) == B
+    assert culprit(grouped(*found)[0], Clues(found, [CellKind.NUMBER, CellKind.CATEGORY])) == B
+    assert (
+        culprit(grouped(found[0])[0], Clues(found[:1], [CellKind.NUMBER, CellKind.CATEGORY])) == B
+    )
 
 
 def test_equals_are_settled_by_name() -> None:
     found = [finding(B, A, strength=8), finding(A, B, strength=8)]
-    assert culprit(grouped(*found)[0], Evidence(found, NUMBERS)) == A
+    assert culprit(grouped(*found)[0], Clues(found, NUMBERS)) == A
 
 
 def test_a_later_story_has_the_culprit_of_an_earlier_one() -> None:
@@ -183,7 +187,7 @@ def test_a_later_story_has_the_culprit_of_an_earlier_one() -> None:
     stories = grouped(*found)
     assert [set(story.columns) for story in stories] == [{A, B}, {A, C}, {D, E}, {A, E}, {C, E}]
     # without A, which is known to be odd, E is what tells {D, E} and {C, E} apart from ordinary
-    assert culprits(stories, Evidence(found, NUMBERS)) == [A, A, E, A, E]
+    assert culprits(stories, Clues(found, NUMBERS)) == [A, A, E, A, E]
 
 
 COLUMNS = st.sets(st.integers(0, 4), min_size=1, max_size=3)
@@ -203,9 +207,9 @@ def test_every_finding_is_told_once_at_most(drawn: list[tuple[set[int], float]])
     assert len(set(told)) == len(told)
     for place, wide in enumerate(sets):  # no story repeats a stronger one with further columns
         assert not any(narrow < wide for narrow in sets[:place])
-    for story, column in zip(stories, culprits(stories, Evidence(found, NUMBERS)), strict=True):
+    for story, column in zip(stories, culprits(stories, Clues(found, NUMBERS)), strict=True):
         assert column in story.columns
-    shares = blame(Evidence(found), range(5))
+    shares = blame(Clues(found), range(5))
     assert all(share >= 0 for share in shares)
     if stories:
         assert all(shares[column] == 0 for column in range(5) if column not in sets[0])

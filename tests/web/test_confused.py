@@ -26,7 +26,7 @@ from outlying.web import worker
 from outlying.web.browse import Browser
 from outlying.web.queries import TableQuery
 from outlying.web.sourcing import Sourcing
-from outlying.web.worker import Facts, News, WorkerSpec, copied_table
+from outlying.web.worker import News, TableFacts, WorkerSpec, copied_table
 from tests.serving import Served, finished, opened, served, uploaded
 
 NAMES = [
@@ -277,7 +277,7 @@ def test_a_copy_without_room_is_told_and_leaves_nothing(
 def test_reading_tells_sizes(tmp_path: Path) -> None:
     *told, last = read_by_worker(tmp_path)
     assert isinstance(last, News)
-    assert isinstance(last.result, Facts)
+    assert isinstance(last.result, TableFacts)
     stages = [news.stage for news in told]
     assert re.fullmatch(r"reading [0-9,.]+ (bytes|KB)", stages[0])
     assert stages[-1] == "preparing 80 rows"
@@ -290,7 +290,7 @@ def test_a_copy_holds_what_the_table_holds(tmp_path: Path) -> None:
 
     before = read_file(path)
     facts = write_copy(before, tmp_path / "copy")
-    after = copied_table(tmp_path / "copy", Facts("t", 30, facts))
+    after = copied_table(tmp_path / "copy", TableFacts("t", 30, facts))
     for column, again in zip(before.columns, after.columns, strict=True):
         assert [column.value(row) for row in range(30)] == [again.value(row) for row in range(30)]
     browser = Browser(tmp_path / "copy", "t", 30, facts)

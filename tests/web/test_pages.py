@@ -28,7 +28,7 @@ from outlying.web.browse import write_copy
 from outlying.web.pages import column_texts
 from outlying.web.queries import MOST_COLUMNS, Addresses, option_fields
 from outlying.web.row_pages import odd_rows
-from outlying.web.worker import Detect, Facts, ProgressReporter, copied_table, detected
+from outlying.web.worker import DetectTask, ProgressReporter, TableFacts, copied_table, detected
 from tests.serving import finished, opened, served, uploaded
 
 
@@ -300,9 +300,9 @@ def test_the_copy_of_a_stream_is_ranked(tmp_path: Path) -> None:
     rng = np.random.default_rng(8)
     numbers = np.where(np.arange(400) % 150 == 0, 90.0, rng.normal(size=400))
     table = read({"v": numbers, "kind": np.array(list("ab") * 200)})
-    facts = Facts("t", 400, write_copy(table, tmp_path / "copy"), (), (), is_streamed=True)
+    facts = TableFacts("t", 400, write_copy(table, tmp_path / "copy"), (), (), is_streamed=True)
     explainer = Explainer(copied_table(tmp_path / "copy", facts))
-    task = Detect(Options(), 3)
+    task = DetectTask(Options(), 3)
     found = detected(explainer, task, Silent(), is_copy=True)
     assert found.notes[0].startswith("The table is a stream: what was ranked is the copy")
     assert [numbers[row] for row in found.positions] == [90.0] * 3
@@ -339,7 +339,7 @@ def test_odd_rows_are_told_one_by_one_and_shown_while_others_are_sought() -> Non
     values[[20, 70]] = [400.0, -90.0]
     table = read({"key": np.array([f"k{row}" for row in range(500)]), "v": values})
     silent = Silent()
-    found = detected(Explainer(table), Detect(Options(), 6), silent, is_copy=False)
+    found = detected(Explainer(table), DetectTask(Options(), 6), silent, is_copy=False)
     counts, number, *rows = silent.told
     assert counts == found.counts
     assert number == 6

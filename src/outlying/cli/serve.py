@@ -26,7 +26,7 @@ from outlying.errors import MissingExtraError, OptionError, OutlyingError, Outpu
 from outlying.options import READ_OPTIONS
 from outlying.render.files import Output
 from outlying.render.text import render
-from outlying.web import Limits
+from outlying.web import ServerLimits
 
 if TYPE_CHECKING:
     from mcp.server.mcpserver import MCPServer
@@ -52,7 +52,7 @@ _limit_options = all_of(
             metavar=field.metadata["unit"],
             help=field.metadata["help"],
         )
-        for field in dataclasses.fields(Limits)
+        for field in dataclasses.fields(ServerLimits)
     )
 )
 
@@ -68,19 +68,21 @@ def serve(sources: tuple[str, ...], **given: Any) -> None:
     SOURCE is whatever `explain` takes; further files can be dropped on the page. The page is for
     this machine alone, unless told otherwise. Ctrl-C ends it.
     """
-    limits = {field.name: given.pop(f"max_{field.name}") for field in dataclasses.fields(Limits)}
+    limits = {
+        field.name: given.pop(f"max_{field.name}") for field in dataclasses.fields(ServerLimits)
+    }
     reading = given_of({name: given.pop(name) for name in READ_OPTIONS})
     if reading and len(sources) != 1:
         flags = " and ".join(READ_OPTIONS[name].flag for name in reading)
         raise OptionError(f"{flags}: says how one SOURCE is read; there are {len(sources)}")
-    _serve(sources, reading, given, Limits(**limits))
+    _serve(sources, reading, given, ServerLimits(**limits))
 
 
 def _serve(
     sources: tuple[str, ...],
     reading: dict[str, Any],
     given: dict[str, Any],
-    limits: Limits,
+    limits: ServerLimits,
     path: str = "/",
 ) -> None:
     """Serve some sources until a signal comes."""
@@ -114,7 +116,7 @@ def demo(save: str | None, everything: bool, web: bool, **serving: Any) -> None:
     files = resources.files("outlying") / "data"
     if web:
         with resources.as_file(files / "patients.csv") as path:
-            _serve((str(path),), {}, serving, Limits(), path="/t/patients")
+            _serve((str(path),), {}, serving, ServerLimits(), path="/t/patients")
         return
     if save is not None:
         for name in ("patients.csv", "patient.json"):

@@ -91,7 +91,7 @@ def card(pair: Pair, said: str | None = None) -> str:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Line:
+class RankingLine:
     """A row in a ranking: what names it, and its oddest cell with what was expected, and why."""
 
     rank: int
@@ -103,19 +103,19 @@ class Line:
     target: str = ""  # where the page tells more
 
 
-def line_of(findings: Findings, rank: int = 0, first_row: int = 1, target: str = "") -> Line:
+def line_of(findings: Findings, rank: int = 0, first_row: int = 1, target: str = "") -> RankingLine:
     """Return the line of a row that is explained."""
     row = None if findings.row is None else findings.row + first_row
     reason = Reason.of(findings) if findings.stands_out else None
     name = short_name(findings.key)
-    return Line(rank, row, name, reason, f"{say.NOTHING_ODD}.", findings.unusual, target)
+    return RankingLine(rank, row, name, reason, f"{say.NOTHING_ODD}.", findings.unusual, target)
 
 
 def listing(detection: Detection) -> str:
     """Return the rows that a notebook shows of a detection, a line each; rows count from 0."""
     rows = [item for _, items in lists.shown(detection, everything=True) for item in items]
     lines = [
-        Line(
+        RankingLine(
             item.rank,
             item.row,
             item.name,
@@ -134,7 +134,7 @@ def explanations(found: Sequence[Findings]) -> str:
     return _ranking(say.EXPLAINED.format(count=len(lines)), lines, [item.key for item in found])
 
 
-def _ranking(title: str, lines: Sequence[Line], keys: Iterable[Key]) -> str:
+def _ranking(title: str, lines: Sequence[RankingLine], keys: Iterable[Key]) -> str:
     named = ", ".join(dict.fromkeys(name for key in keys for name, _ in key))
     return rendered("listing.html", title=title, id=named, lines=lines, style=style_sheet())
 

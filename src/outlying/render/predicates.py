@@ -33,7 +33,7 @@ _PLAIN = re.compile(r"[^A-Za-z0-9_]+")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Term:
+class CellTest:
     """What a row must hold in one column: a value, one between two ends, or none, or any."""
 
     column: str
@@ -43,10 +43,10 @@ class Term:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Predicate:
+class RowPredicate:
     """What selects the rows of a finding, all terms together, and the finding in words."""
 
-    terms: tuple[Term, ...]
+    terms: tuple[CellTest, ...]
     said: str
 
     def written(self, dialect: Dialect) -> str:
@@ -56,17 +56,17 @@ class Predicate:
         return " AND ".join(parts) if language is _sql else " & ".join(f"({p})" for p in parts)
 
 
-def predicates(findings: Findings | Detection | Iterable[Findings]) -> tuple[Predicate, ...]:
+def predicates(findings: Findings | Detection | Iterable[Findings]) -> tuple[RowPredicate, ...]:
     """Return what selects the rows of each odd cell; the same is said once."""
     if isinstance(findings, Detection):
         findings = [item.findings for item in findings.rows if item.findings is not None]
     some = [findings] if isinstance(findings, Findings) else findings
-    found: dict[tuple[Term, ...], str] = {}
+    found: dict[tuple[CellTest, ...], str] = {}
     for item in some:
         for cell in item.odd_cells:
             said = " ".join(harmless(cell.story.sentence).split())
             found.setdefault(tuple(_terms(cell.story.headline, item.object)), said)
-    return tuple(Predicate(terms, said) for terms, said in found.items())
+    return tuple(RowPredicate(terms, said) for terms, said in found.items())
 
 
 def as_code(
@@ -86,7 +86,7 @@ def as_code(
 # --- what is odd, as terms -----------------------------------------------------------------------
 
 
-def _terms(pair: Pair, values: Mapping[str, Value]) -> Iterator[Term]:
+def _terms(pair: Pair, values: Mapping[str, Value]) -> Iterator[CellTest]:
     """Return the conditions of the group, then what is odd in it."""
     for condition in pair.conditions:
         yield _of_condition(condition, values)
@@ -97,44 +97,44 @@ def _terms(pair: Pair, values: Mapping[str, Value]) -> Iterator[Term]:
         yield _of_property(pair)
 
 
-def _of_condition(condition: Condition, values: Mapping[str, Value]) -> Term:
+def _of_condition(condition: Condition, values: Mapping[str, Value]) -> CellTest:
     name = condition.attribute
     part = part_of(name, values)
     if name not in values and part is not None:
         return _same(part[0], values)
     if condition.kind == "interval":
         if condition.low == condition.high:
-            return Term(name, "equals", condition.low)
-        return Term(name, "between", condition.low, condition.high)
-    return Term(name, "missing" if condition.kind == "missing" else "equals", condition.value)
+            return CellTest(name, "equals", condition.low)
+        return CellTest(name, "between", condition.low, condition.high)
+    return CellTest(name, "missing" if condition.kind == "missing" else "equals", condition.value)
 
 
-def _same(name: str, values: Mapping[str, Value]) -> Term:
+def _same(name: str, values: Mapping[str, Value]) -> CellTest:
     value = values.get(name)
-    return Term(name, "missing" if value is None else "equals", value)
+    return CellTest(name, "missing" if value is None else "equals", value)
 
 
-def _of_property(pair: Pair) -> Term:
+def _of_property(pair: Pair) -> CellTest:
     name, value = pair.property, pair.value
     if value is None:
-        return Term(name, "missing")
+        return CellTest(name, "missing")
     if is_mostly_empty(pair):
-        return Term(name, "known")
+        return CellTest(name, "known")
     is_number = bool(pair.typical) and isinstance(pair.typical[0], tuple)
     if not is_number or isinstance(value, (str, dt.time)):
-        return Term(name, "equals", value)
+        return CellTest(name, "equals", value)
     if pair.gap is not None:
-        return Term(name, "inside", *pair.gap)
+        return CellTest(name, "inside", *pair.gap)
     if not is_beyond(pair):
-        return Term(name, "equals", value)
+        return CellTest(name, "equals", value)
     first: Any = pair.typical[0]
-    return Term(name, "between", *((None, value) if first[0] > value else (value, None)))
+    return CellTest(name, "between", *((None, value) if first[0] > value else (value, None)))
 
 
 # --- SQL: the standard, as DuckDB, PostgreSQL and others understand it --------------------------
 
 
-def _sql(term: Term) -> str:
+def _sql(term: CellTest) -> str:
     name = '"' + term.column.replace('"', '""') + '"'
     if term.kind in ("missing", "known"):
         return f"{name} IS {'NOT ' if term.kind == 'known' else ''}NULL"
@@ -173,14 +173,14 @@ def _sql_value(value: Value) -> str:
 # --- pandas and polars ---------------------------------------------------------------------------
 
 
-def _pandas(term: Term) -> str:
+def _pandas(term: CellTest) -> str:
     cells = f"df[{term.column!r}]"
     if term.kind in ("missing", "known"):
         return f"{cells}.{'is' if term.kind == 'missing' else 'not'}na()"
     return _compared(cells, term, _pandas_value)
 
 
-def _polars(term: Term) -> str:
+def _polars(term: CellTest) -> str:
     cells = f"pl.col({term.column!r})"
     if term.kind in ("missing", "known"):
         return f"{cells}.is_{'' if term.kind == 'missing' else 'not_'}null()"
@@ -189,7 +189,7 @@ def _polars(term: Term) -> str:
     return _compared(cells, term, _polars_value)
 
 
-def _compared(cells: str, term: Term, write: Callable[[Value], str]) -> str:
+def _compared(cells: str, term: CellTest, write: Callable[[Value], str]) -> str:
     low, high = write(term.low), write(term.high)
     if term.kind == "equals":
         return f"{cells} == {low}"
@@ -214,7 +214,7 @@ def _polars_value(value: Value) -> str:
     return repr(value)
 
 
-_PYTHON: dict[str, Callable[[Term], str]] = {
+_PYTHON: dict[str, Callable[[CellTest], str]] = {
     "pandas": _pandas,
     "pandera": _pandas,
     "polars": _polars,
@@ -224,11 +224,11 @@ _PYTHON: dict[str, Callable[[Term], str]] = {
 # --- as a file -----------------------------------------------------------------------------------
 
 
-def _as_sql(found: Iterable[Predicate], _: str) -> str:
+def _as_sql(found: Iterable[RowPredicate], _: str) -> str:
     return "\n\n".join(f"-- {item.said}\n{item.written('sql')}" for item in found)
 
 
-def _as_dbt(found: Iterable[Predicate], table: str) -> str:
+def _as_dbt(found: Iterable[RowPredicate], table: str) -> str:
     """Write a singular test of dbt, whose templates begin with braces."""
     some = [f"  -- {item.said}\n  ({item.written('sql')})" for item in found]
     where = "\n  or\n".join(some) or "  false"
@@ -236,7 +236,7 @@ def _as_dbt(found: Iterable[Predicate], table: str) -> str:
     return f"{select}\nwhere\n" + where.replace("{", '{{ "{" }}')
 
 
-def _as_gx(found: Iterable[Predicate], table: str) -> str:
+def _as_gx(found: Iterable[RowPredicate], table: str) -> str:
     """Write a suite of expectations of Great Expectations, which fills in braces, too."""
     expectations = []
     for item in found:
@@ -248,7 +248,7 @@ def _as_gx(found: Iterable[Predicate], table: str) -> str:
     return json.dumps(suite, indent=2, ensure_ascii=False)
 
 
-def _as_pandera(found: Iterable[Predicate], _: str) -> str:
+def _as_pandera(found: Iterable[RowPredicate], _: str) -> str:
     some = [
         f"    pa.Check(lambda df: ~({item.written('pandera')}), error={item.said!r}),\n"
         for item in found
@@ -257,17 +257,17 @@ def _as_pandera(found: Iterable[Predicate], _: str) -> str:
     return f"{head}schema = pa.DataFrameSchema(checks=[\n{''.join(some)}])"
 
 
-def _as_pandas(found: Iterable[Predicate], _: str) -> str:
+def _as_pandas(found: Iterable[RowPredicate], _: str) -> str:
     some = [f"# {item.said}\ndf[{item.written('pandas')}]" for item in found]
     return "\n\n".join(["import datetime\n\nimport pandas as pd", *some])
 
 
-def _as_polars(found: Iterable[Predicate], _: str) -> str:
+def _as_polars(found: Iterable[RowPredicate], _: str) -> str:
     some = [f"# {item.said}\ndf.filter({item.written('polars')})" for item in found]
     return "\n\n".join(["import datetime\n\nimport polars as pl", *some])
 
 
-_FORMS: dict[str, Callable[[Iterable[Predicate], str], str]] = {
+_FORMS: dict[str, Callable[[Iterable[RowPredicate], str], str]] = {
     "sql": _as_sql,
     "dbt": _as_dbt,
     "gx": _as_gx,

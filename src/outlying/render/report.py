@@ -44,7 +44,7 @@ class Report:
         self.population, self.options, self.is_many = population, options, is_many
         self.detection = detection
         self._objects: list[str] = []
-        self._lines: list[html.Line] = []
+        self._lines: list[html.RankingLine] = []
         self._strengths: list[float] = []
         self._notes: dict[str, list[int]] = {}
         self._rows: list[int | None] = []
@@ -119,7 +119,7 @@ class Report:
             return list(places)
         return sorted(places, key=lambda place: -self._strengths[place])
 
-    def _ranking(self) -> list[html.Line]:
+    def _ranking(self) -> list[html.RankingLine]:
         """Return a line for each object, in the order of the page."""
         lines = [self._lines[place] for place in self._order()]
         return [dataclasses.replace(line, rank=rank) for rank, line in enumerate(lines, start=1)]

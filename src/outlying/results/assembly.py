@@ -28,7 +28,7 @@ from outlying.method.profiles import (
 )
 from outlying.options import Options
 from outlying.results import culprits
-from outlying.results.culprits import Evidence, Finding, Grouping, Kind, StoryBuilder
+from outlying.results.culprits import CellKind, Clues, Finding, Grouping, StoryBuilder
 from outlying.results.findings import Findings, Population
 from outlying.results.notes import hints_on, how_computed, notes_on, table_notes
 from outlying.results.stories import LEAST_STRENGTH, Pair, Rank, Story
@@ -43,7 +43,7 @@ _TIMES: tuple[Form, ...] = (*_MOMENTS, "duration")
 MICROSECONDS = 1e6
 
 Typical: TypeAlias = Ranges | tuple[Value, ...]
-Order: TypeAlias = tuple[float, int, float, int, tuple[int, ...], bool, tuple[int, ...]]
+HitOrder: TypeAlias = tuple[float, int, float, int, tuple[int, ...], bool, tuple[int, ...]]
 
 
 def explained(searched: Searched, options: Options) -> Findings:
@@ -126,7 +126,7 @@ def _rank(hit: Hit) -> tuple[float, int]:
     return -hit.score, len(hit.context)
 
 
-def _order(hit: Hit, exact: Evaluation, look: bool) -> Order:
+def _order(hit: Hit, exact: Evaluation, look: bool) -> HitOrder:
     """Return what orders a hit: score, conditions, tail (if looked at), rows, then names."""
     families = exact.families_of(hit.property, hit.context)
     tail = 0.0
@@ -201,7 +201,7 @@ def _story(
     return Story(columns, names[culprit], pairs[place], pairs, doubtful)
 
 
-def _evidence(hits: Sequence[Hit], exact: Evaluation) -> Evidence:
+def _evidence(hits: Sequence[Hit], exact: Evaluation) -> Clues:
     """Return what findings tell of the columns, and which of them formulas join.
 
     These are formulas that the row keeps; one that shares a column with a broken one speaks for it.
@@ -214,15 +214,15 @@ def _evidence(hits: Sequence[Hit], exact: Evaluation) -> Evidence:
     }
     broken = [formulas.pop(place) for place in {hit.property for hit in hits} & formulas.keys()]
     kept = [own for own in formulas.values() if own.isdisjoint(frozenset().union(*broken))]
-    return Evidence(found, _kinds(exact), culprits.joined_columns(kept))
+    return Clues(found, _kinds(exact), culprits.joined_columns(kept))
 
 
-def _kinds(exact: Evaluation) -> list[Kind]:
+def _kinds(exact: Evaluation) -> list[CellKind]:
     """Return what each column is: that of the column itself, or of its first part."""
-    kinds: dict[int, Kind] = {}
+    kinds: dict[int, CellKind] = {}
     for family, own in zip(exact.families, exact.properties, strict=True):
         is_judged = _is_judged(exact, own.family)
-        kinds.setdefault(family, _kind(own) if is_judged else Kind.CONTEXT)
+        kinds.setdefault(family, _kind(own) if is_judged else CellKind.CONTEXT)
     return [kinds[family] for family in sorted(kinds)]
 
 
@@ -230,12 +230,12 @@ def _is_judged(exact: Evaluation, column: str) -> bool:
     return exact.properties[0].options.judges(column)
 
 
-def _kind(own: ObjectProperty) -> Kind:
+def _kind(own: ObjectProperty) -> CellKind:
     if own.value is None:
-        return Kind.MISSING
+        return CellKind.MISSING
     if own.attribute.kind != "numbers":
-        return Kind.CATEGORY
-    return Kind.TIME if own.attribute.column.form in _MOMENTS else Kind.NUMBER
+        return CellKind.CATEGORY
+    return CellKind.TIME if own.attribute.column.form in _MOMENTS else CellKind.NUMBER
 
 
 def pair_of(

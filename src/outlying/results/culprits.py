@@ -28,7 +28,7 @@ SAME_REST = 0.02
 WEAKER_FINDING = 1.5
 
 
-class Kind(enum.IntEnum):
+class CellKind(enum.IntEnum):
     """What a property is; where nothing else decides, the first of these is the odd one."""
 
     NUMBER = 0
@@ -132,7 +132,7 @@ class Grouping:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Evidence:
+class Clues:
     """What is known of the columns of a row.
 
     Columns `joined` by a formula that the row keeps are one witness: if a price is wrong, so is the
@@ -140,7 +140,7 @@ class Evidence:
     """
 
     found: Sequence[Finding]
-    kinds: Sequence[Kind] = ()
+    kinds: Sequence[CellKind] = ()
     joined: Mapping[int, frozenset[int]] = dataclasses.field(default_factory=dict)
 
     def rest(self, column: int) -> float:
@@ -150,7 +150,7 @@ class Evidence:
             (item.strength for item in self.found if item.columns.isdisjoint(own)), default=0.0
         )
 
-    def without(self, columns: Collection[int]) -> Evidence:
+    def without(self, columns: Collection[int]) -> Clues:
         """Return what findings without any of these columns tell."""
         others = [item for item in self.found if item.columns.isdisjoint(columns)]
         return dataclasses.replace(self, found=others)
@@ -166,14 +166,14 @@ def joined_columns(formulas: Iterable[Iterable[int]]) -> dict[int, frozenset[int
     return joined
 
 
-def blame(evidence: Evidence, columns: Iterable[int]) -> list[float]:
+def blame(evidence: Clues, columns: Iterable[int]) -> list[float]:
     """Return for each column how much weaker the strongest finding would be without it."""
     top = max((item.strength for item in evidence.found), default=0.0)
     involved = frozenset().union(*(item.columns for item in evidence.found))
     return [max(0.0, top - evidence.rest(item)) if item in involved else 0.0 for item in columns]
 
 
-def culprits(stories: Sequence[StoryBuilder], evidence: Evidence) -> list[int]:
+def culprits(stories: Sequence[StoryBuilder], evidence: Clues) -> list[int]:
     """Return the odd column of each story, the strongest story first.
 
     What an earlier story blames on a column, a later one does as well.
@@ -187,7 +187,7 @@ def culprits(stories: Sequence[StoryBuilder], evidence: Evidence) -> list[int]:
     return chosen
 
 
-def culprit(story: StoryBuilder, evidence: Evidence) -> int:
+def culprit(story: StoryBuilder, evidence: Clues) -> int:
     """Return the column of a story without which the row is most ordinary.
 
     Where several are, their own findings count; then a number is odd rather than a category, that
@@ -200,7 +200,7 @@ def culprit(story: StoryBuilder, evidence: Evidence) -> int:
     return min(left, key=lambda item: (kinds[item], -own.get(item, -math.inf), item))
 
 
-def undecided(story: StoryBuilder, evidence: Evidence) -> Sequence[int]:
+def undecided(story: StoryBuilder, evidence: Clues) -> Sequence[int]:
     """Return the columns of a broken relation of which nothing says which one is wrong.
 
     Where other findings share one of them, that one is: then there are none.
@@ -211,21 +211,21 @@ def undecided(story: StoryBuilder, evidence: Evidence) -> Sequence[int]:
     return left if len(left) > 1 else ()
 
 
-def _least_left(story: StoryBuilder, evidence: Evidence) -> Sequence[int]:
+def _least_left(story: StoryBuilder, evidence: Clues) -> Sequence[int]:
     """Keep the columns without which least is left, of those that are judged."""
     floor = ORDINARY_REST * story.strength
     if any(item.is_mutual for item in story.findings):
         floor = min(floor, EVIDENT_REST)
-    judged = (item for item in sorted(story.columns) if evidence.kinds[item] is not Kind.CONTEXT)
+    judged = (
+        item for item in sorted(story.columns) if evidence.kinds[item] is not CellKind.CONTEXT
+    )
     rests = {column: max(evidence.rest(column), floor) for column in judged}
     least = min(rests.values())
     left = [column for column, value in rests.items() if value <= least + SAME_REST]
     return _odd_by_themselves(story, evidence, left)
 
 
-def _odd_by_themselves(
-    story: StoryBuilder, evidence: Evidence, left: Sequence[int]
-) -> Sequence[int]:
+def _odd_by_themselves(story: StoryBuilder, evidence: Clues, left: Sequence[int]) -> Sequence[int]:
     """Keep the columns of a broken relation that are odd by themselves, too, if any evidently is.
 
     Of a sum and its parts, the part of 740 points among hundreds is wrong.

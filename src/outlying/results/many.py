@@ -202,7 +202,7 @@ def json_schema() -> dict[str, Any]:
 
 
 #: A property, the attributes of its conditions in the order of their names, whether it is empty.
-Reading: TypeAlias = tuple[str, tuple[str, ...], bool]
+Subject: TypeAlias = tuple[str, tuple[str, ...], bool]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -251,7 +251,7 @@ class Patterns:
     def __init__(self) -> None:
         self.total = 0
         self._are_places = False
-        self._found: dict[frozenset[str | bool], list[tuple[int, Reading | None]]] = {}
+        self._found: dict[frozenset[str | bool], list[tuple[int, Subject | None]]] = {}
 
     def add(self, item: Findings | Mapping[str, Any]) -> None:
         """Take findings, or one of the `objects` of a JSON result."""
@@ -280,7 +280,7 @@ class Patterns:
             )
         )
 
-    def _pattern(self, items: Sequence[tuple[int, Reading | None]]) -> Pattern:
+    def _pattern(self, items: Sequence[tuple[int, Subject | None]]) -> Pattern:
         readings = collections.Counter(reading for _, reading in items if reading is not None)
         often = min(readings, key=lambda one: (-readings[one], one), default=None)
         name, attributes, is_empty = often or (None, (), False)
@@ -298,7 +298,7 @@ def patterns(findings: Iterable[Findings | Mapping[str, Any]]) -> tuple[Pattern,
     return found.told()
 
 
-def _read(item: Findings | Mapping[str, Any]) -> tuple[int | None, Reading | None]:
+def _read(item: Findings | Mapping[str, Any]) -> tuple[int | None, Subject | None]:
     """Return the row of an object, and what its strongest pair that stands out is about."""
     if isinstance(item, Findings):
         row, pairs = item.row, (pair.to_dict() for pair in item.pairs if pair.stands_out)

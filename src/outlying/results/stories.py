@@ -90,7 +90,7 @@ class Rank:
         )
 
 
-class Ranked(Shown):
+class Judged(Shown):
     """What is compared with the findings of all rows: a pair, or a story by its headline."""
 
     __slots__ = ()
@@ -135,7 +135,7 @@ class Ranked(Shown):
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Pair(Ranked):
+class Pair(Judged):
     """A property of the object and the context in which it is exceptional.
 
     `typical` holds ranges for a numeric property, the most frequent categories for a categorical
@@ -276,7 +276,7 @@ def _plain(item: Any) -> Any:
 
 
 @dataclasses.dataclass(frozen=True, slots=True, repr=False)
-class Story(Ranked):
+class Story(Judged):
     """One thing that stands out: a set of columns, told from one or several sides.
 
     `columns` stand by name. The value of `culprit` is the odd one: without it, the row would be

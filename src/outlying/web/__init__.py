@@ -19,7 +19,7 @@ def _limit(default: int, words: str, unit: str = "N") -> Any:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Limits:
+class ServerLimits:
     """How much one server takes on; each is an option of `outlying serve`, made from this."""
 
     upload: int = _limit(1024, "Megabytes of one upload.", "MB")

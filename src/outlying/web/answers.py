@@ -15,7 +15,7 @@ import shlex
 import threading
 import types
 from collections.abc import Awaitable, Callable, Collection, Sequence
-from typing import Any, Literal, TypeAlias, get_args, get_origin, get_type_hints
+from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
@@ -23,6 +23,7 @@ from starlette.routing import Route
 
 import outlying
 from outlying import sentences as say
+from outlying.checks import Schema
 from outlying.errors import MissingExtraError
 from outlying.options import EXPLAIN_OPTIONS, READ_OPTIONS, ColumnType
 from outlying.render.report import Report
@@ -36,14 +37,13 @@ from outlying.web import NotReadyError, jobs, tables
 from outlying.web.queries import Filter, own_values
 from outlying.web.sourcing import Sourcing
 from outlying.web.tables import TableEntry
-from outlying.web.worker import Compare, Explain
+from outlying.web.worker import Compare, ExplainTask
 
-Schema: TypeAlias = dict[str, Any]
 _record = dataclasses.dataclass(frozen=True, slots=True)
 
 
 @_record
-class Column:
+class ColumnRecord:
     """What a column holds."""
 
     name: str
@@ -58,7 +58,7 @@ class Column:
 
 
 @_record
-class Skipped:
+class SkippedRecord:
     """A column that is not compared, and why."""
 
     name: str
@@ -66,30 +66,30 @@ class Skipped:
 
 
 @_record
-class Table:
+class TableRecord:
     """A table that the server knows."""
 
     id: str
     name: str
-    state: tables.State
+    state: tables.TableState
     error: str | None
     job: str | None
     is_upload: bool
     is_streamed: bool
     rows: int
-    columns: list[Column]
-    skipped: list[Skipped]
+    columns: list[ColumnRecord]
+    skipped: list[SkippedRecord]
     notes: list[str]
 
 
 @_record
-class Job:
+class JobRecord:
     """One piece of work: how far it is, and where its result will be."""
 
     id: str
-    kind: jobs.Kind
+    kind: jobs.JobKind
     table: str
-    state: jobs.State
+    state: jobs.JobState
     stage: str
     done: int
     total: int
@@ -147,7 +147,7 @@ def schema_of(kind: Any) -> Schema:
     """Return the JSON Schema of a type; records are named, and referred to."""
     origin, parts = get_origin(kind), get_args(kind)
     if dataclasses.is_dataclass(kind):
-        return {"$ref": f"#/components/schemas/{getattr(kind, '__name__', '')}"}
+        return {"$ref": f"#/components/schemas/{_name(kind)}"}
     if kind is int:
         return {"type": "integer", "minimum": 0}
     if origin is list:
@@ -161,6 +161,10 @@ def schema_of(kind: Any) -> Schema:
     if origin is types.UnionType:
         return {"anyOf": [schema_of(part) for part in parts]}
     return {"type": _PLAIN[kind]}
+
+
+def _name(kind: Any) -> str:
+    return str(kind.__name__).removesuffix("Record")
 
 
 def _record_schema(kind: Any) -> Schema:
@@ -189,7 +193,16 @@ POSITIVE: Schema = {"type": "integer", "minimum": 1}
 _ID: Schema = {"type": "string", "minLength": 1, "maxLength": 80}
 OPTIONS: Schema = objects({name: option.schema for name, option in EXPLAIN_OPTIONS.items()})
 RESULT: Schema = {"$ref": "#/components/schemas/Result"}
-_RECORDS = (Column, Skipped, Table, Job, tables.Row, tables.Page, Filter, tables.Twins)
+_RECORDS = (
+    ColumnRecord,
+    SkippedRecord,
+    TableRecord,
+    JobRecord,
+    tables.Row,
+    tables.Page,
+    Filter,
+    tables.Twins,
+)
 _ERROR: Schema = {"$ref": "#/components/schemas/Error"}
 _ERRORS = {
     400: "Something in the request is not allowed.",
@@ -259,7 +272,7 @@ def openapi(operations: Sequence[Operation]) -> dict[str, Any]:
     text = json.dumps(json_schema())
     result = json.loads(text.replace('"#/$defs/', '"#/components/schemas/Result/$defs/'))
     result = {name: value for name, value in result.items() if name not in ("$schema", "$id")}
-    schemas = {kind.__name__: _record_schema(kind) for kind in _RECORDS}
+    schemas = {_name(kind): _record_schema(kind) for kind in _RECORDS}
     schemas |= {"Error": fields(error=str), "Options": OPTIONS, "Result": result}
     return {
         "openapi": "3.1.0",
@@ -370,7 +383,7 @@ def reproduced(entry: TableEntry, job: jobs.Job) -> dict[str, str]:
     source, reading = _source(sourcing), _flags(_engine(sourcing) | dict(sourcing.given))
     data, python_reading = _python_data(sourcing)
     python_options = [*python_reading, *_keywords(options)]
-    if isinstance(job.task, Explain):
+    if isinstance(job.task, ExplainTask):
         before, flags, target = _target(entry, job, job.task)
         command = ["outlying", "explain", source, *reading, *flags, *_flags(options)]
         call = f"outlying.explain({', '.join([data, target, *python_options])})"
@@ -389,7 +402,7 @@ def reproduced(entry: TableEntry, job: jobs.Job) -> dict[str, str]:
     }
 
 
-def _target(entry: TableEntry, job: jobs.Job, task: Explain) -> tuple[str, list[str], str]:
+def _target(entry: TableEntry, job: jobs.Job, task: ExplainTask) -> tuple[str, list[str], str]:
     """Name what is explained: what is piped into the command, its flags, and in Python."""
     if task.object is not None:
         values = {name: plain(value) for name, value in task.object}

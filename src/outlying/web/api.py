@@ -21,7 +21,7 @@ from starlette.responses import RedirectResponse, Response, StreamingResponse
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
-from outlying.checks import check_choice, check_flag, check_names, check_whole, read_whole
+from outlying.checks import Schema, check_choice, check_flag, check_names, check_whole, read_whole
 from outlying.errors import OptionError, OutlyingError, not_allowed, shown
 from outlying.options import Options
 from outlying.table.values import Value
@@ -34,7 +34,7 @@ from outlying.web import (
     pages,
     row_pages,
 )
-from outlying.web.answers import POSITIVE, TEXT, Answer, Operation, Schema, fields, objects, record
+from outlying.web.answers import POSITIVE, TEXT, Answer, Operation, fields, objects, record
 from outlying.web.jobs import Job, warm_up
 from outlying.web.queries import MOST_FILTERS, MOST_NAMED, MOST_ROWS, Filter, TableQuery
 from outlying.web.safety import UNEXPECTED, Credentials, Safety
@@ -63,7 +63,7 @@ def _job(request: Request) -> Job:
 
 
 def _table_record(entry: TableEntry) -> dict[str, Any]:
-    found: dict[str, Any] = record(answers.Table, entry, entry.facts, entry.sourcing)
+    found: dict[str, Any] = record(answers.TableRecord, entry, entry.facts, entry.sourcing)
     return found
 
 
@@ -71,7 +71,7 @@ def _job_record(job: Job | None) -> dict[str, Any]:
     if job is None:
         raise NotFoundError("there is no such job (any more); start it again")
     has_result = job.state == "done" and job.task is not None
-    found: dict[str, Any] = record(answers.Job, job)
+    found: dict[str, Any] = record(answers.JobRecord, job)
     return found | {"result": f"/api/v1/jobs/{job.id}/result" if has_result else None}
 
 
@@ -310,7 +310,7 @@ _VIEW: Schema = {
 _FORMAT = {"format": {"enum": list(answers.FORMATS)}}
 _NAMED = dict.fromkeys(("name", *SAID), TEXT)
 _UPLOAD = {"application/octet-stream": _FILE, "multipart/form-data": objects({"file": _FILE})}
-_BEGUN = fields(table=answers.Table, job=answers.Job)
+_BEGUN = fields(table=answers.TableRecord, job=answers.JobRecord)
 
 
 def _json(schema: Schema) -> Schema:
@@ -318,23 +318,30 @@ def _json(schema: Schema) -> Schema:
 
 
 OPERATIONS = (
-    Operation("GET", _TABLES, tables, fields(tables=list[answers.Table])),
+    Operation("GET", _TABLES, tables, fields(tables=list[answers.TableRecord])),
     Operation("POST", _TABLES, upload, _BEGUN, 202, query=_NAMED, body=_UPLOAD),
-    Operation("GET", _TABLE, table, answers.Table),
-    Operation("DELETE", _TABLE, remove_table, answers.Table),
-    Operation("POST", f"{_TABLE}/open", open_table, answers.Job, 202),
+    Operation("GET", _TABLE, table, answers.TableRecord),
+    Operation("DELETE", _TABLE, remove_table, answers.TableRecord),
+    Operation("POST", f"{_TABLE}/open", open_table, answers.JobRecord, 202),
     Operation("GET", f"{_TABLE}/rows", rows, Page, query=_VIEW),
     Operation("GET", f"{_TABLE}/marks", marks, _FINE),
     Operation("POST", f"{_TABLE}/marks", mark, _FINE, body=_json(_MARK)),
     Operation("GET", f"{_TABLE}/accepted", accepted, TEXT, kind="application/toml"),
     Operation(
-        "POST", f"{_TABLE}/explanations", explain, answers.Job, 202, body=_json({"oneOf": _EXPLAIN})
+        "POST",
+        f"{_TABLE}/explanations",
+        explain,
+        answers.JobRecord,
+        202,
+        body=_json({"oneOf": _EXPLAIN}),
     ),
-    Operation("POST", f"{_TABLE}/detections", detect, answers.Job, 202, body=_json(_DETECT)),
-    Operation("POST", f"{_TABLE}/comparisons", compare, answers.Job, 202, body=_json(_COMPARE)),
-    Operation("GET", _JOBS, jobs, fields(jobs=list[answers.Job])),
-    Operation("GET", _JOB, job, answers.Job),
-    Operation("DELETE", _JOB, cancel, answers.Job),
+    Operation("POST", f"{_TABLE}/detections", detect, answers.JobRecord, 202, body=_json(_DETECT)),
+    Operation(
+        "POST", f"{_TABLE}/comparisons", compare, answers.JobRecord, 202, body=_json(_COMPARE)
+    ),
+    Operation("GET", _JOBS, jobs, fields(jobs=list[answers.JobRecord])),
+    Operation("GET", _JOB, job, answers.JobRecord),
+    Operation("DELETE", _JOB, cancel, answers.JobRecord),
     Operation("GET", f"{_JOB}/events", events, TEXT, kind="text/event-stream"),
     Operation("GET", f"{_JOB}/result", result, answers.RESULT),
     Operation("GET", f"{_JOB}/export", export, _FILE, kind="*/*", query=_FORMAT),

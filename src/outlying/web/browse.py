@@ -218,21 +218,21 @@ class Browser:
 
     # --- rows -----------------------------------------------------------------------------------
 
-    def page(self, query: TableQuery) -> Rows:
+    def page(self, query: TableQuery) -> FoundRows:
         """Return a page of rows."""
         numbers = self._numbers(query)
-        return Rows(self.count(query), numbers, self._rows(numbers))
+        return FoundRows(self.count(query), numbers, self._rows(numbers))
 
-    def some(self, numbers: Sequence[int]) -> Rows:
+    def some(self, numbers: Sequence[int]) -> FoundRows:
         """Return rows by their numbers."""
         for number in numbers:
             if not 1 <= number <= self.rows:
                 raise OptionError(f"row {number} does not exist: there are {self.rows:,} rows")
-        return Rows(self.rows, list(numbers), self._rows(numbers))
+        return FoundRows(self.rows, list(numbers), self._rows(numbers))
 
     def first_by(
         self, filters: Sequence[Filter], distance: dict[str, Value], without: int, limit: int
-    ) -> Rows:
+    ) -> FoundRows:
         """Return the rows that meet all filters and are nearest, without a row itself."""
         sql, more = self._distance(distance)
         with self._cursor() as cursor:
@@ -240,7 +240,7 @@ class Browser:
             query = f"SELECT n FROM t WHERE {where} AND n <> ? ORDER BY {sql}, n LIMIT ?"  # noqa: S608
             found = cursor.execute(query, [*parameters, without, *more, limit]).fetchall()
         numbers = [int(number) for (number,) in found]
-        return Rows(len(numbers), numbers, self._rows(numbers))
+        return FoundRows(len(numbers), numbers, self._rows(numbers))
 
     def key(self, number: int) -> dict[str, Value]:
         """Return values that only this row has: of a stream, rows have no other name."""
@@ -429,7 +429,7 @@ class Browser:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Rows:
+class FoundRows:
     """Some rows by their numbers from 1, and how many there are in all."""
 
     total: int

@@ -25,9 +25,9 @@ from outlying.errors import Setting
 from outlying.results.detections import Counts, Detection, Flagged
 from outlying.results.findings import Findings
 from outlying.results.sets import SetExplanation
-from outlying.web import BusyError, Limits, NotFoundError, NotReadyError, worker
+from outlying.web import BusyError, NotFoundError, NotReadyError, ServerLimits, worker
 from outlying.web.queries import Addresses
-from outlying.web.worker import Compare, Detect, Explain, Facts, News, Task, WorkerSpec
+from outlying.web.worker import Compare, DetectTask, ExplainTask, News, TableFacts, Task, WorkerSpec
 
 # --- processes -------------------------------------------------------------------------------
 
@@ -133,8 +133,8 @@ class Process:
 
 # --- jobs ------------------------------------------------------------------------------------
 
-State = Literal["waiting", "running", "done", "failed", "cancelled"]
-Kind = Literal["read", "explain", "detect", "compare"]
+JobState = Literal["waiting", "running", "done", "failed", "cancelled"]
+JobKind = Literal["read", "explain", "detect", "compare"]
 
 _KEPT = 200  # finished jobs
 _LOOK = 0.25  # seconds between two looks at time and memory
@@ -149,13 +149,13 @@ class Job:
     task: Task | None  # None: the table is read
     start: Callable[[Job], Process]
     id: str = dataclasses.field(default_factory=lambda: secrets.token_hex(8))
-    state: State = "waiting"
+    state: JobState = "waiting"
     stage: str = "waiting"
     done: int = 0
     total: int = 0
     error: str | None = None
     remedies: tuple[Setting, ...] = ()
-    result: Facts | Findings | Detection | SetExplanation | None = None
+    result: TableFacts | Findings | Detection | SetExplanation | None = None
     rows: list[Flagged] = dataclasses.field(default_factory=list)  # found while it runs
     counts: Counts | None = None  # of rows that stand out, as soon as they are known
     process: Process | None = None
@@ -165,11 +165,15 @@ class Job:
     _changed: asyncio.Event = dataclasses.field(default_factory=asyncio.Event)
 
     @property
-    def kind(self) -> Kind:
+    def kind(self) -> JobKind:
         """What is done."""
         if self.task is None:
             return "read"
-        kinds: dict[type[Task], Kind] = {Explain: "explain", Detect: "detect", Compare: "compare"}
+        kinds: dict[type[Task], JobKind] = {
+            ExplainTask: "explain",
+            DetectTask: "detect",
+            Compare: "compare",
+        }
         return kinds[type(self.task)]
 
     @property
@@ -179,7 +183,7 @@ class Job:
         if task is None:
             return Addresses(self.table).table()
         addresses = Addresses(self.table, task.options)
-        if isinstance(task, Detect):
+        if isinstance(task, DetectTask):
             return addresses.odd(task.top)
         if isinstance(task, Compare):
             return addresses.apart(task.rows)
@@ -234,7 +238,7 @@ class Job:
 class Jobs:
     """All jobs of a server: those that wait, run, and have ended lately."""
 
-    def __init__(self, limits: Limits, on_done: Callable[[Job], None]) -> None:
+    def __init__(self, limits: ServerLimits, on_done: Callable[[Job], None]) -> None:
         self._limits, self._on_done = limits, on_done
         self._jobs: dict[str, Job] = {}
         self._waiting: collections.deque[Job] = collections.deque()
@@ -276,7 +280,7 @@ class Jobs:
         self.end(job, "cancelled", "cancelled")
         return job
 
-    def end(self, job: Job, state: State, why: str) -> None:
+    def end(self, job: Job, state: JobState, why: str) -> None:
         """End a job that is not over: at once for whoever waits, soon for its process."""
         if job.is_over:
             return

@@ -256,7 +256,7 @@ _MOST_LISTED, _COMMON = 100, 0.02  # of more categories, so rare, none is worth 
 _LONGEST_CHOICE, _SHORT, _MANY_CATEGORIES = 200, 16, 100  # categories that a form names
 
 #: A way to another part of what a page shows: its name, its relation, its address if there is one.
-Step: TypeAlias = tuple[str, str, str | None]
+PageLink: TypeAlias = tuple[str, str, str | None]
 
 
 class TablePage:
@@ -336,7 +336,7 @@ class TablePage:
             words = "one chosen row" if count == 1 else f"{count:,} chosen rows"
             yield words, self.to(rows=None, offset=0)
 
-    def steps(self, page: tables.Page) -> Iterator[Step]:
+    def steps(self, page: tables.Page) -> Iterator[PageLink]:
         """Yield the ways to other pages of the same rows."""
         offset, limit = page.offset, page.limit
         last = max(0, (page.total - 1) // limit * limit)
@@ -355,7 +355,7 @@ class TablePage:
         words = f"Columns {self.left + 1:,} to {self.last:,} of {count:,}"
         return words if count > MOST_COLUMNS else ""
 
-    def columns_aside(self) -> Iterator[Step]:
+    def columns_aside(self) -> Iterator[PageLink]:
         """Yield the ways to columns further left and right."""
         for name, left, is_there in (
             ("Columns to the left", max(0, self.left - MOST_COLUMNS), self.left > 0),

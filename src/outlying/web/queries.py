@@ -35,7 +35,7 @@ from outlying.table.values import (
 
 if TYPE_CHECKING:
     from outlying.web.browse import ColumnOverview
-    from outlying.web.worker import Facts
+    from outlying.web.worker import TableFacts
 
 FilterKind = Literal["equals", "interval", "missing", "present", "contains"]
 _FIELDS = ("attribute", "kind", "low", "high", "value")
@@ -283,7 +283,7 @@ MOST_COLUMNS = 60
 _GROUPS = (5, 10, 20, 30, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000, 50_000, 100_000)
 
 
-def columns_from(facts: Facts, left: int) -> list[tuple[int, ColumnOverview]]:
+def columns_from(facts: TableFacts, left: int) -> list[tuple[int, ColumnOverview]]:
     """Return the columns that are on a page, each with its place in the table."""
     return list(enumerate(facts.columns))[left : left + MOST_COLUMNS]
 
@@ -316,7 +316,7 @@ def option_fields(options: Options, rows: int) -> list[dict[str, Any]]:
     return fields
 
 
-def address_sent(facts: Facts, params: QueryParams, addresses: Addresses) -> str | None:
+def address_sent(facts: TableFacts, params: QueryParams, addresses: Addresses) -> str | None:
     """Return the address that a form of the page asks for; None where no form was sent."""
     if not {"on", "choosing"} & set(params):
         return None
@@ -357,7 +357,7 @@ def _end(column: ColumnOverview, text: str) -> str | float:
     return text
 
 
-def _chosen(facts: Facts, params: QueryParams, addresses: Addresses) -> Addresses:
+def _chosen(facts: TableFacts, params: QueryParams, addresses: Addresses) -> Addresses:
     """Return the addresses with the columns and types that were chosen.
 
     Columns that are never compared have no box to tick; those that are only compared as their type

@@ -22,7 +22,7 @@ from uvicorn.server import ServerState
 
 from outlying.errors import OptionError
 from outlying.sources.copies import PrivateFolder
-from outlying.web import Limits
+from outlying.web import ServerLimits
 from outlying.web.api import application
 from outlying.web.safety import Credentials, bracketed
 from outlying.web.sourcing import Sourcing
@@ -46,7 +46,7 @@ class Settings:
     names: tuple[str, ...] = ()  # more names that the server goes by, as behind a proxy
     opens_browser: bool = True
     path: str = "/"
-    limits: Limits = dataclasses.field(default_factory=Limits)
+    limits: ServerLimits = dataclasses.field(default_factory=ServerLimits)
 
     @property
     def is_local(self) -> bool:
@@ -119,7 +119,7 @@ class _Server(uvicorn.Server):
     """A server that says when it answers, counts who comes, and ends whoever stays."""
 
     def __init__(
-        self, config: uvicorn.Config, limits: Limits, announce: Callable[[], None]
+        self, config: uvicorn.Config, limits: ServerLimits, announce: Callable[[], None]
     ) -> None:
         super().__init__(config)
         self._crowd, self._pause = Crowd(_affordable(limits.connections)), limits.pause

@@ -31,7 +31,7 @@ from outlying.sources.excel import sheet_names
 from outlying.sources.files import check_readable
 from outlying.sources.recognise import REMOTE, are_files, name_of, path_of, scheme_of
 from outlying.table.table import Table
-from outlying.web import LimitError, Limits, SlowError
+from outlying.web import LimitError, ServerLimits, SlowError
 
 if TYPE_CHECKING:
     from outlying.sources.passes import Feeder
@@ -156,7 +156,7 @@ _LONGEST_NAME = 200
 _SEPARATORS = re.compile(r"[/\\\0]")
 
 
-async def received(request: Request, folder: Path, limits: Limits) -> Sourcing:
+async def received(request: Request, folder: Path, limits: ServerLimits) -> Sourcing:
     """Take in the file of a request, as its whole body or as a field of a form."""
     given, most = request.headers.get("content-length", ""), limits.upload_bytes
     too_large = LimitError(f"the file has more than {limits.upload:,} MB", "upload")

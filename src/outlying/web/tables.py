@@ -29,8 +29,8 @@ from outlying.options import Options
 from outlying.results.findings import Findings
 from outlying.results.wording import short_name
 from outlying.table.values import Form, Value, read_text
-from outlying.web import BusyError, Limits, NotFoundError, NotReadyError
-from outlying.web.browse import Browser, Rows
+from outlying.web import BusyError, NotFoundError, NotReadyError, ServerLimits
+from outlying.web.browse import Browser, FoundRows
 from outlying.web.jobs import Job, Jobs, Process
 from outlying.web.queries import (
     DETECT_OPTIONS,
@@ -41,9 +41,9 @@ from outlying.web.queries import (
     values_beside,
 )
 from outlying.web.sourcing import Sourcing, new_path
-from outlying.web.worker import Compare, Detect, Explain, Facts, News, Task, WorkerSpec
+from outlying.web.worker import Compare, DetectTask, ExplainTask, News, TableFacts, Task, WorkerSpec
 
-State = Literal["closed", "reading", "ready", "failed"]
+TableState = Literal["closed", "reading", "ready", "failed"]
 Result = TypeVar("Result")
 
 _AGAIN = "again"  # the reading of a table that is known already
@@ -143,7 +143,7 @@ class TableEntry:
         return self.sourcing.title
 
     @property
-    def state(self) -> State:
+    def state(self) -> TableState:
         """Whether it was read."""
         if self.reading is None:
             return "closed"
@@ -162,10 +162,10 @@ class TableEntry:
         return None if self.reading is None else self.reading.id
 
     @property
-    def facts(self) -> Facts:
+    def facts(self) -> TableFacts:
         """What it holds; nothing before it is read."""
         found = None if self.reading is None else self.reading.result
-        return found if isinstance(found, Facts) else Facts()
+        return found if isinstance(found, TableFacts) else TableFacts()
 
     def name_of(self, values: Mapping[str, Value]) -> str:
         """Return what names a row; nothing where no column does."""
@@ -183,7 +183,7 @@ class TableEntry:
         if not 1 <= number <= rows:
             raise NotFoundError(f"row {number} does not exist: {self.name} has {rows:,} rows")
 
-    def rows_of(self, found: Rows) -> list[Row]:
+    def rows_of(self, found: FoundRows) -> list[Row]:
         """Return rows that were found, with what is known of those that were explained."""
         rows = []
         for number, cells in zip(found.numbers, found.cells, strict=True):
@@ -244,10 +244,10 @@ class Service:
     def __init__(
         self,
         folder: Path,
-        limits: Limits | None = None,
+        limits: ServerLimits | None = None,
         sources: Sequence[tuple[Sourcing, Any]] = (),
     ) -> None:
-        self.folder, self.limits = folder, limits or Limits()
+        self.folder, self.limits = folder, limits or ServerLimits()
         self.jobs = Jobs(self.limits, self._finished)
         self._entries: dict[str, TableEntry] = {}
         self._expected = 0  # tables that are being sent
@@ -392,16 +392,16 @@ class Service:
         entry.ready()
         if isinstance(what, int):
             entry.check_number(what)
-            return self._job_for(entry, Explain(options, row=what - 1), again=again)
+            return self._job_for(entry, ExplainTask(options, row=what - 1), again=again)
         typed = tuple(_typed(what, entry.facts, options).items())
-        return self._job_for(entry, Explain(options, object=typed), again=again)
+        return self._job_for(entry, ExplainTask(options, object=typed), again=again)
 
     def detect(self, entry: TableEntry, top: int, options: Options, *, again: bool = False) -> Job:
         """Find the rows that stand out, and explain them."""
         check_names(own_values(options), DETECT_OPTIONS)
         if check_whole("top", top, 1) > MOST_FLAGGED:
             raise OptionError(f"top is {top:,}; allowed: 1 to {MOST_FLAGGED}")
-        return self._job_for(entry, Detect(options, top), again=again)
+        return self._job_for(entry, DetectTask(options, top), again=again)
 
     def compare(
         self, entry: TableEntry, query: TableQuery, options: Options, *, again: bool = False
@@ -469,7 +469,7 @@ class Service:
         entry = self._entries.get(job.table)
         if entry is None:
             return
-        if isinstance(job.result, Facts):
+        if isinstance(job.result, TableFacts):
             found = job.result
             entry.browser = Browser(entry.copy, found.source, found.rows, found.columns)
             return
@@ -495,7 +495,7 @@ def _slug(title: str) -> str:
     return re.sub(r"[^a-z0-9]+", "-", stem.lower()).strip("-")[:40] or "table"
 
 
-def _typed(values: Mapping[str, Any], facts: Facts, options: Options) -> dict[str, Any]:
+def _typed(values: Mapping[str, Any], facts: TableFacts, options: Options) -> dict[str, Any]:
     """Read texts as what their columns hold; other values stay as they are."""
     declared = dict(options.types)
     forms: dict[str, Form] = {}

@@ -45,7 +45,7 @@ from outlying.web.sourcing import Sourcing
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Facts:
+class TableFacts:
     """What a page shows of a table before any row."""
 
     source: str = ""
@@ -70,13 +70,13 @@ class WorkerSpec:
     sourcing: Sourcing
     folder: Path
     copy: Path
-    known: Facts | None
+    known: TableFacts | None
     most_rows: int
     most_columns: int
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Explain:
+class ExplainTask:
     """Explain one row, by its position in the copy of the table, or a new object."""
 
     options: Options
@@ -85,7 +85,7 @@ class Explain:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Detect:
+class DetectTask:
     """Find the rows that stand out, and explain them."""
 
     options: Options
@@ -107,7 +107,7 @@ class Compare:
         return dataclasses.replace(self.options, exclude=exclude)
 
 
-Task = Explain | Detect | Compare
+Task = ExplainTask | DetectTask | Compare
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -119,7 +119,7 @@ class News:
     done: int = 0
     total: int = 0
     found: Counts | Flagged | None = None  # how many rows are odd, or one of them
-    result: Facts | Findings | Detection | SetExplanation | None = None
+    result: TableFacts | Findings | Detection | SetExplanation | None = None
     error: str | None = None  # why there is no result
     remedies: tuple[Setting, ...] = ()  # options that would help
 
@@ -166,7 +166,7 @@ class Worker:
         self._sending, self._making = threading.Lock(), threading.Lock()
         self.cancelled: set[str] = set()
         self._data: Any = None
-        self._facts = Facts()
+        self._facts = TableFacts()
         self._prepared = functools.lru_cache(_KEPT)(self._prepare)
 
     def work(self, name: str, task: Task) -> None:
@@ -210,7 +210,7 @@ class Worker:
 
     # --- reading --------------------------------------------------------------------------------
 
-    def read(self, tell: ProgressReporter) -> Facts:
+    def read(self, tell: ProgressReporter) -> TableFacts:
         """Read the table, and write a copy of it to look around in."""
         spec = self._spec
         tell.say(f"reading {spec.sourcing.size}".strip())
@@ -248,7 +248,7 @@ class Worker:
         if count > most:
             raise LimitError(f"{name} has {count:,} {what}, this server takes {most:,}", what)
 
-    def _copied(self, table: Table, tell: ProgressReporter) -> Facts:
+    def _copied(self, table: Table, tell: ProgressReporter) -> TableFacts:
         """Write the copy; where that fails, nothing of it is left."""
         tell.say(f"preparing {table.rows:,} rows")
         is_streamed, copy = table is not self._data, self._spec.copy
@@ -262,7 +262,7 @@ class Worker:
                 f"{error.strerror or error}; start the server with TMPDIR set to one with more room"
             ) from None
         left_out = select_any(table, Options()).skipped
-        return Facts(
+        return TableFacts(
             table.source,
             table.rows,
             columns,
@@ -277,7 +277,7 @@ class Worker:
     # --- explaining -----------------------------------------------------------------------------
 
     def _done(self, task: Task, tell: ProgressReporter) -> Findings | Detection | SetExplanation:
-        is_copy = not isinstance(task, Explain) and self._facts.is_streamed
+        is_copy = not isinstance(task, ExplainTask) and self._facts.is_streamed
         if isinstance(task, Compare):
             tell.say("comparing")
             inside = np.zeros(self._facts.rows, dtype=bool)
@@ -288,7 +288,7 @@ class Worker:
             return explained_set(explainer, inside)
         with self._making:  # so that two tasks do not prepare the same
             explainer = self._prepared(task.options, is_copy)
-        if isinstance(task, Detect):
+        if isinstance(task, DetectTask):
             return detected(explainer, task, tell, is_copy=is_copy)
         tell.say("judging all rows")
         explainer.prepare(tell, workers=1)
@@ -296,7 +296,7 @@ class Worker:
         asked = self._asked(task)
         return next(explainer.explained(explainer.targets(asked, tell, 1), 1, tell))
 
-    def _asked(self, task: Explain) -> RowRequest:
+    def _asked(self, task: ExplainTask) -> RowRequest:
         """Name what to explain; rows of a stream have no position, and are named by values."""
         facts = self._facts
         if task.object is not None:
@@ -349,7 +349,7 @@ class ProgressReporter:
 
 
 def detected(
-    explainer: Explainer, task: Detect, tell: ProgressReporter, *, is_copy: bool
+    explainer: Explainer, task: DetectTask, tell: ProgressReporter, *, is_copy: bool
 ) -> Detection:
     """Rank all rows, or those of a stream's copy, and explain the oddest; each is told at once."""
     tell.say("judging all rows")
@@ -361,7 +361,7 @@ def detected(
     )
 
 
-def copied_table(folder: Path, facts: Facts) -> Table:
+def copied_table(folder: Path, facts: TableFacts) -> Table:
     """Read the copy of a table back; columns that cannot be used are not in it.
 
     It is read from texts once more, and tells that itself: notes of the table would be doubled.
