@@ -361,17 +361,28 @@ class Browser:
         return " AND ".join(parts), parameters
 
     def _condition(self, cursor: DuckDBPyConnection, number: int, item: Filter) -> Sql:
-        """Write a condition; the rows of one on a derived column are joined as a list of ours."""
+        """Write a condition; a derived column is a table of its own beside the copy."""
         if part_of(item.attribute, self._places) is None:
             place = self.place(item.attribute)
             return condition_sql(f"c{place}", self.columns[place], item)
         import pyarrow
 
         with self._deriving:
-            met = rows_met(self._derived(item.attribute), item)
-        name, numbers = f"met_{number}", np.flatnonzero(met).astype(np.int32) + 1
-        cursor.register(name, pyarrow.table({"n": numbers}))
-        return f"n IN (SELECT n FROM {name})", []  # noqa: S608 (the name is our own)
+            column = self._derived(item.attribute)
+        if column.is_numeric:
+            if item.kind == "contains":
+                raise OptionError(f"filter: {item.attribute!r} holds no texts; allowed: a range")
+            values = column.values % DAY if column.form == "time" else column.values
+            cells = of_numbers(values, column.missing())
+        else:
+            if item.kind == "interval":
+                said = "has no ranges; allowed: one of its values"
+                raise OptionError(f"filter: {item.attribute!r} {said}")
+            cells = _array(column)
+        name, numbers = f"derived_{number}", of_numbers(np.arange(1, self.rows + 1, dtype=np.int32))
+        cursor.register(name, pyarrow.table({"n": numbers, "v": cells}))
+        sql, parameters = condition_sql("v", column, item)
+        return f"n IN (SELECT n FROM {name} WHERE {sql})", parameters  # noqa: S608 (our own names)
 
     def _search(self, text: str) -> Sql:
         """Look for a text in all columns; numbers hold none but those that look like numbers."""
@@ -437,11 +448,11 @@ class FoundRows:
     cells: list[list[Value]]
 
 
-# --- which rows a filter means: in SQL, and on derived columns -------------------------------
+# --- which rows a filter means ---------------------------------------------------------------
 
 
-def condition_sql(column: str, facts: ColumnOverview, item: Filter) -> Sql:
-    """Write a condition on a column of the copy."""
+def condition_sql(column: str, facts: ColumnOverview | Column, item: Filter) -> Sql:
+    """Write a condition on a column; hours may go across midnight."""
     if item.kind == "missing" or (item.kind == "equals" and item.value is None):
         return f"{column} IS NULL", []
     if item.kind == "present":
@@ -454,15 +465,14 @@ def condition_sql(column: str, facts: ColumnOverview, item: Filter) -> Sql:
             number_in_copy(facts, value) if is_number else label_in_copy(value)
         ]
     number = column if facts.is_numeric else f"TRY_CAST({column} AS DOUBLE)"
-    parts, parameters = [f"{column} IS NOT NULL"], []
-    for sign, end in ((">=", item.low), ("<=", item.high)):
-        if end is not None:
-            parts.append(f"{number} {sign} ?")
-            parameters.append(number_in_copy(facts, end))
-    return " AND ".join(parts), parameters
+    ends = [(sign, end) for sign, end in ((">=", item.low), ("<=", item.high)) if end is not None]
+    parameters = [number_in_copy(facts, end) for _, end in ends]
+    is_split = facts.form == "time" and len(ends) == 2 and parameters[0] > parameters[1]
+    parts = (" OR " if is_split else " AND ").join(f"{number} {sign} ?" for sign, _ in ends)
+    return f"{column} IS NOT NULL AND ({parts or 'true'})", parameters
 
 
-def containing(column: str, facts: ColumnOverview) -> str:
+def containing(column: str, facts: ColumnOverview | Column) -> str:
     """Look for a text in a cell, as pages show it, in any case; the database lowers both."""
     text, form = column, facts.form
     if form == "duration":
@@ -481,35 +491,10 @@ def label_in_copy(value: Any) -> str:
     return text.encode("utf-8", "backslashreplace").decode()
 
 
-def number_in_copy(facts: ColumnOverview | NumericColumn, value: Any) -> float:
+def number_in_copy(facts: ColumnOverview | Column, value: Any) -> float:
     """Return a value as the number that the database holds; an error says what is expected."""
     form: Form = facts.form if facts.is_numeric else "number"
     try:
         return number_of(form, read_text(form, value) if isinstance(value, str) else value)
     except ValueError as error:
         raise OptionError(f"filter: column {facts.name!r} expects {error}") from None
-
-
-def rows_met(column: Column, item: Filter) -> Mask:
-    """Return which rows of a derived column meet a condition; hours may go across midnight."""
-    if item.kind in ("missing", "present") or (item.kind == "equals" and item.value is None):
-        return np.asarray(column.missing() == (item.kind != "present"))
-    if not column.is_numeric:
-        if item.kind == "interval":
-            said = "has no ranges; allowed: one of its values"
-            raise OptionError(f"filter: {item.attribute!r} {said}")
-        wanted, is_whole = str(item.value), item.kind == "equals"
-        met = [
-            str(label) == wanted if is_whole else wanted.lower() in str(label).lower()
-            for label in column.labels
-        ]
-        return np.array([*met, False])[column.codes]
-    if item.kind == "contains":
-        raise OptionError(f"filter: {item.attribute!r} holds no texts; allowed: a range")
-    low, high = (item.value, item.value) if item.kind == "equals" else (item.low, item.high)
-    first = -np.inf if low is None else number_in_copy(column, low)
-    last = np.inf if high is None else number_in_copy(column, high)
-    values = column.values % DAY if column.form == "time" else column.values
-    if column.form == "time" and last < first:
-        return np.asarray((values >= first) | (values <= last))
-    return np.asarray((values >= first) & (values <= last))
