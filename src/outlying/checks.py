@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import math
 import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -328,6 +329,10 @@ class Option:
 def option(default: Any, kind: ValueKind, words: str, **more: Any) -> Any:
     """Declare the option of a field."""
     return dataclasses.field(default=default, metadata={"kind": kind, "help": words, **more})
+
+
+#: Declares an option on which columns are compared, and how.
+column_option = functools.partial(option, group="Columns")
 
 
 def declared(owner: type[Any], group: Group) -> dict[str, Option]:

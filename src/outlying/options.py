@@ -7,7 +7,6 @@ tables of the docs and the keywords that editors know (`keywords`) are all made 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable
 from typing import Any, Literal, get_args
 
 from outlying import checks
@@ -18,6 +17,7 @@ from outlying.checks import (
     check_names,
     checked,
     choice,
+    column_option,
     declared,
     option,
     whole,
@@ -56,8 +56,8 @@ MOST_BINS = 1_000_000
 
 def _some_columns(words: str, usual: str, docs: str = "") -> Any:
     """Declare an option that names columns; not given, it stands for what is usual."""
-    kind, more = checks.SOME_COLUMNS.or_none(), {"group": "Columns", "metavar": "NAMES"}
-    return option(None, kind, words, usual=usual, docs=docs, **more)
+    kind = checks.SOME_COLUMNS.or_none()
+    return column_option(None, kind, words, metavar="NAMES", usual=usual, docs=docs)
 
 
 # --- explanations ------------------------------------------------------------------------------
@@ -140,15 +140,11 @@ class Options:
         docs="That is one of more than 262,144 rows; what is told is computed from all rows in "
         "either case.",
     )
-    columns: tuple[str, ...] | None = _some_columns(
-        "Only these columns.",
-        "all",
-    )
-    exclude: tuple[str, ...] = option(
+    columns: tuple[str, ...] | None = _some_columns("Only these columns.", "all")
+    exclude: tuple[str, ...] = column_option(
         (),
         checks.COLUMNS.or_empty(()),
         "Not these columns.",
-        group="Columns",
         metavar="NAMES",
         usual="none",
     )
@@ -162,11 +158,10 @@ class Options:
         "all",
         docs="Of relations and own pasts, too, only those between the judged column and these.",
     )
-    types: tuple[tuple[str, ColumnType], ...] = option(
+    types: tuple[tuple[str, ColumnType], ...] = column_option(
         (),
         checks.TYPES.or_empty({}),
         "Read a column as numeric, categorical or datetime.",
-        group="Columns",
         metavar="COLUMN=TYPE",
         one="type",
         usual="as read",
@@ -176,44 +171,37 @@ class Options:
         "a key that is found",
         docs="An index, or a key or name that is found in the table. They are compared as others.",
     )
-    infinite: Infinite = option(
-        "error",
-        choice(Infinite),
-        "Refuse infinite values, or count them as missing.",
-        group="Columns",
+    infinite: Infinite = column_option(
+        "error", choice(Infinite), "Refuse infinite values, or count them as missing."
     )
-    derive: bool = option(
+    derive: bool = column_option(
         True,
         checks.FLAG,
         "Compare parts of columns, too: hours, patterns, spelling.",
-        group="Columns",
         docs="See [columns.md](columns.md#what-derived-columns-do).",
     )
-    entity: str | None = option(
+    entity: str | None = column_option(
         AUTO,
         checks.COLUMN_OR_NONE,
         "What several rows belong to, such as an account or a sensor; or none.",
-        group="Columns",
         metavar="NAME",
         usual="guessed",
         docs="By default it is guessed, and a note says so; `None` (in commands `none`) compares "
         "no row with others of the same thing. See [relations.md](relations.md#own-past).",
     )
-    time: str | None = option(
+    time: str | None = column_option(
         AUTO,
         checks.COLUMN_OR_NONE,
         "What orders them: each is compared with those before and after it; or none.",
-        group="Columns",
         metavar="NAME",
         usual="guessed",
         docs="By default it is guessed; `None` (in commands `none`) compares no row with those "
         "before and after it.",
     )
-    past: Past = option(
+    past: Past = column_option(
         "both",
         choice(Past),
         "Compare with rows before and after, or only with those before.",
-        group="Columns",
         docs='`"before"` is for rows that are judged as they come.',
     )
     references: int | None = option(
@@ -234,7 +222,9 @@ class Options:
         """
         preset = given.pop("preset", None)
         own = {name: given.pop(name) for name in PAPER_OPTIONS if name in given}
-        _refuse_gone(given)
+        for name in given:
+            if name in _GONE:
+                raise OptionError(f"{name} is no option any more: {_GONE[name]}; leave {name} out")
         if preset is not None:
             check_choice("preset", preset, get_args(Preset))
             return cls(**checked(PAPER | given, _GENERAL), paper=PaperOptions.of(**own))
@@ -326,13 +316,6 @@ _GONE = {
     "search": 'all rows are judged at once; preset="paper" visits every context',
     "minimality": 'what adds nothing is told as one story; preset="paper" is strict',
 }
-
-
-def _refuse_gone(given: Iterable[str]) -> None:
-    """Refuse options that there were, and say what replaces them."""
-    for name in given:
-        if name in _GONE:
-            raise OptionError(f"{name} is no option any more: {_GONE[name]}; leave {name} out")
 
 
 # --- reading -----------------------------------------------------------------------------------

@@ -128,7 +128,7 @@ def test_a_reader_who_leaves_during_an_upload_is_no_fault(
     capfd: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     """The connection is closed after half of a file; the server says nothing, and lives on."""
-    limits = SimpleNamespace(upload_bytes=1 << 20, upload=1, pause=30)
+    limits = SimpleNamespace(upload=1, pause=30)
     service = SimpleNamespace(expecting=contextlib.nullcontext, list=list, limits=limits)
     service.folder = tmp_path
     with running(service) as client:

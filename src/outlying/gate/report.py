@@ -6,7 +6,7 @@ from xml.sax.saxutils import escape, quoteattr
 
 from outlying.errors import harmless
 from outlying.gate.check import Check
-from outlying.render.tables import Columns, markdown
+from outlying.render.tables import Columns, markdown, markdown_text
 from outlying.results.detections import Flagged
 from outlying.table.values import printable
 
@@ -51,7 +51,7 @@ def _warnings(check: Check) -> list[str]:
 def table(check: Check) -> str:
     """Return the verdict as Markdown, for the page of a job."""
     sign = {"clean": "✅", "warning": "⚠️", "findings": "❌", "cannot judge": "❓"}[check.verdict]
-    parts = [f"**{sign} {_plain(check.summary)}**"]
+    parts = [f"**{sign} {markdown_text(check.summary)}**"]
     items = check.rows[:MOST_TOLD]
     if items:
         columns: Columns = {
@@ -61,16 +61,9 @@ def table(check: Check) -> str:
             "why": [_why(item) for item in items],
         }
         parts.append(markdown(columns))
-    parts += map(_plain, _more(check))
-    warnings = [f"- {_plain(told)}" for told in _warnings(check)]
+    parts += map(markdown_text, _more(check))
+    warnings = [f"- {markdown_text(told)}" for told in _warnings(check)]
     return "\n\n".join([*parts, *(["\n".join(warnings)] if warnings else [])])
-
-
-def _plain(said: str) -> str:
-    """Return text that Markdown shows as it is."""
-    for char in "\\|<>`*_[]":
-        said = said.replace(char, f"\\{char}")
-    return harmless(said)
 
 
 def junit(check: Check) -> str:

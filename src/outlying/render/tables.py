@@ -49,10 +49,11 @@ def _rows(columns: Columns) -> list[tuple[Any, ...]]:
 def markdown(columns: Columns) -> str:
     """Return a Markdown table."""
     lines = [columns.keys(), ["---"] * len(columns), *_rows(columns)]
-    return "\n".join(f"| {' | '.join(map(_markdown_cell, line))} |" for line in lines)
+    return "\n".join(f"| {' | '.join(map(markdown_text, line))} |" for line in lines)
 
 
-def _markdown_cell(value: Any) -> str:
+def markdown_text(value: Any) -> str:
+    """Return a value as Markdown shows it; nothing where there is none."""
     shown = number_text(value, 10) if isinstance(value, float) else str(value)
     text = harmless("" if value is None else shown)
     for char in "\\|<>`*_[]":

@@ -33,16 +33,6 @@ class ServerLimits:
     connections: int = _limit(512, "Connections at once.")  # see connections.py for who gets them
     pause: int = _limit(30, "Seconds for a head, or the next 64 KB, of a request to come.")
 
-    @property
-    def upload_bytes(self) -> int:
-        """The most bytes of an upload."""
-        return self.upload << 20
-
-    @property
-    def memory_bytes(self) -> int:
-        """The most bytes that a worker process holds."""
-        return self.memory << 20
-
 
 class LimitError(OutlyingError):
     """Something is larger, longer or more than this server allows."""
@@ -69,6 +59,10 @@ class SlowError(LimitError):
 class NotFoundError(OutlyingError):
     """There is no such table, row, job or file."""
 
+    status = 404
+
 
 class NotReadyError(OutlyingError):
     """What was asked for is not there yet, or no longer."""
+
+    status = 409

@@ -28,7 +28,6 @@ from outlying.table.values import Value
 from outlying.web import (
     LimitError,
     NotFoundError,
-    NotReadyError,
     SlowError,
     answers,
     pages,
@@ -357,8 +356,6 @@ ROUTES = [
 
 # --- the application -------------------------------------------------------------------------
 
-_STATUS: dict[type[Exception], int] = {NotFoundError: 404, NotReadyError: 409}
-
 
 def application(service: Service, credentials: Credentials, *, is_local: bool = True) -> ASGIApp:
     """Put the parts together; what keeps others out is outermost: no answer goes around it.
@@ -413,7 +410,7 @@ async def _answer_error(request: Request, error: Exception) -> Response:
     if isinstance(error, HTTPException):
         status, said, headers = error.status_code, error.detail, error.headers
     elif isinstance(error, OutlyingError):
-        status = error.status if isinstance(error, LimitError) else _STATUS.get(type(error), 400)
+        status = getattr(error, "status", 400)
         said = error.shell_message()
         headers = {"Connection": "close"} if isinstance(error, SlowError) else None
     path, is_form = request.url.path, "text/html" in request.headers.get("accept", "")

@@ -363,6 +363,6 @@ class Jobs:
         elif not job.is_over and now - (job.began or now) > self._limits.seconds:
             said = f"it took longer than {self._limits.seconds:,} seconds"
             self.end(job, "failed", f"{said}; --max-seconds of the server allows more")
-        elif process.memory() > self._limits.memory_bytes:
+        elif process.memory() > self._limits.memory << 20:
             said = f"it needed more than {self._limits.memory:,} MB of memory"
             process.kill(f"{said}; --max-memory of the server allows more")

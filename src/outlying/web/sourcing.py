@@ -158,7 +158,7 @@ _SEPARATORS = re.compile(r"[/\\\0]")
 
 async def received(request: Request, folder: Path, limits: ServerLimits) -> Sourcing:
     """Take in the file of a request, as its whole body or as a field of a form."""
-    given, most = request.headers.get("content-length", ""), limits.upload_bytes
+    given, most = request.headers.get("content-length", ""), limits.upload << 20
     too_large = LimitError(f"the file has more than {limits.upload:,} MB", "upload")
     if given.isdigit() and int(given) > most:
         raise too_large
