@@ -37,7 +37,7 @@ from outlying.web import NotReadyError, jobs, tables
 from outlying.web.queries import Filter, own_values
 from outlying.web.sourcing import Sourcing
 from outlying.web.tables import TableEntry
-from outlying.web.worker import Compare, ExplainTask
+from outlying.web.worker import CompareTask, ExplainTask
 
 _record = dataclasses.dataclass(frozen=True, slots=True)
 
@@ -377,7 +377,7 @@ def reproduced(entry: TableEntry, job: jobs.Job) -> dict[str, str]:
         raise NotReadyError(say.PAGE_RANKED_HERE)
     if job.task is None:
         raise NotReadyError("this job reads a table: there is nothing to reproduce")
-    if isinstance(job.task, Compare):
+    if isinstance(job.task, CompareTask):
         raise NotReadyError(say.PAGE_COMPARED_HERE)
     sourcing, options = entry.sourcing, own_values(job.task.options)
     source, reading = _source(sourcing), _flags(_engine(sourcing) | dict(sourcing.given))

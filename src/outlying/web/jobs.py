@@ -27,7 +27,15 @@ from outlying.results.findings import Findings
 from outlying.results.sets import SetExplanation
 from outlying.web import BusyError, NotFoundError, NotReadyError, ServerLimits, worker
 from outlying.web.queries import Addresses
-from outlying.web.worker import Compare, DetectTask, ExplainTask, News, TableFacts, Task, WorkerSpec
+from outlying.web.worker import (
+    CompareTask,
+    DetectTask,
+    ExplainTask,
+    News,
+    TableFacts,
+    Task,
+    WorkerSpec,
+)
 
 # --- processes -------------------------------------------------------------------------------
 
@@ -172,7 +180,7 @@ class Job:
         kinds: dict[type[Task], JobKind] = {
             ExplainTask: "explain",
             DetectTask: "detect",
-            Compare: "compare",
+            CompareTask: "compare",
         }
         return kinds[type(self.task)]
 
@@ -185,7 +193,7 @@ class Job:
         addresses = Addresses(self.table, task.options)
         if isinstance(task, DetectTask):
             return addresses.odd(task.top)
-        if isinstance(task, Compare):
+        if isinstance(task, CompareTask):
             return addresses.apart(task.rows)
         if task.object is not None:
             return addresses.new(dict(task.object))

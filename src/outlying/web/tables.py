@@ -41,7 +41,15 @@ from outlying.web.queries import (
     values_beside,
 )
 from outlying.web.sourcing import Sourcing, new_path
-from outlying.web.worker import Compare, DetectTask, ExplainTask, News, TableFacts, Task, WorkerSpec
+from outlying.web.worker import (
+    CompareTask,
+    DetectTask,
+    ExplainTask,
+    News,
+    TableFacts,
+    Task,
+    WorkerSpec,
+)
 
 TableState = Literal["closed", "reading", "ready", "failed"]
 Result = TypeVar("Result")
@@ -414,7 +422,7 @@ class Service:
             entry.ready().place(item.attribute)
         for number in query.rows or ():
             entry.check_number(number)
-        return self._job_for(entry, Compare(options, query.rows_alone), again=again)
+        return self._job_for(entry, CompareTask(options, query.rows_alone), again=again)
 
     # --- processes ------------------------------------------------------------------------------
 

@@ -93,7 +93,7 @@ class DetectTask:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Compare:
+class CompareTask:
     """Say what sets some rows apart from all others; columns that name them are not compared."""
 
     options: Options
@@ -107,7 +107,7 @@ class Compare:
         return dataclasses.replace(self.options, exclude=exclude)
 
 
-Task = ExplainTask | DetectTask | Compare
+Task = ExplainTask | DetectTask | CompareTask
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -278,7 +278,7 @@ class Worker:
 
     def _done(self, task: Task, tell: ProgressReporter) -> Findings | Detection | SetExplanation:
         is_copy = not isinstance(task, ExplainTask) and self._facts.is_streamed
-        if isinstance(task, Compare):
+        if isinstance(task, CompareTask):
             tell.say("comparing")
             inside = np.zeros(self._facts.rows, dtype=bool)
             with self._browser() as browser:
