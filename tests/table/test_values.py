@@ -180,6 +180,7 @@ def test_values_in_json(value: Value, expected: object) -> None:
         (dt.time(8, 30), "08:30"),
         (dt.datetime(2024, 5, 17, 8, 30, 0, 5000), "2024-05-17 08:30:00.005"),
         (dt.timedelta(hours=36), "1 day, 12:00:00"),
+        (dt.timedelta(days=20), "20 days"),
         (dt.timedelta(hours=-36), "-1 day, 12:00:00"),
         (dt.timedelta(seconds=-90.5), "-0:01:30.500"),
         (dt.timedelta(microseconds=1), "0:00:00.000001"),

@@ -465,7 +465,11 @@ def _moment_text(value: dt.datetime) -> str:
 
 
 def _duration_text(value: dt.timedelta) -> str:
-    """Write a duration with its sign in front: Python would write -90 s as "-1 day, 23:58:30"."""
+    """Write a duration with its sign in front: Python would write -90 s as "-1 day, 23:58:30".
+
+    Whole days need no clock.
+    """
     if value < dt.timedelta(0):
         return f"-{_duration_text(-value)}"
-    return str(value).removesuffix("000") if value.microseconds else str(value)
+    text = str(value).removesuffix("000") if value.microseconds else str(value)
+    return text.removesuffix(", 0:00:00")
