@@ -31,12 +31,12 @@ from outlying.table.targets import lone_rows, lone_values, naming_columns
 from outlying.table.values import Value
 
 if TYPE_CHECKING:
-    from outlying.fitted.file import Fitted
+    from outlying.fitted.file import KeptModel
     from outlying.keywords import ExplainKeywords
     from outlying.search.evaluation import Progress
     from outlying.search.evidence import Standing
     from outlying.search.memory import MemoryPopulation, Population, Searched
-    from outlying.stream.judging import Ranked
+    from outlying.stream.judging import StreamRanking
     from outlying.table.targets import RowRequest, Targets, Where
 
 
@@ -213,7 +213,7 @@ class Explainer:
         redact: Iterable[str] = (),
         min_group: int | None = None,
         inputs: Iterable[str] = (),
-    ) -> Fitted:
+    ) -> KeptModel:
         """Keep what rows are judged by in a file, for `load` and `against`.
 
         It holds up to 20,000 rows. Of columns in `redact` no values are kept: labels as hashes
@@ -305,7 +305,7 @@ class Explainer:
 
     def ranked(
         self, top: int, *, workers: int | None = None, progress: Progress | None = None
-    ) -> tuple[Ranked, Targets]:
+    ) -> tuple[StreamRanking, Targets]:
         """Judge every row of a stream; return the first, and those as what can be explained."""
         from outlying.stream.population import StreamedPopulation
 
@@ -342,10 +342,10 @@ def _shares(searched: Searched) -> list[float]:
 
 def load(path: str | Path) -> Explainer:
     """Open a fitted model: an Explainer of the table that it is of, for new objects."""
-    from outlying.fitted.file import Fitted, is_model
+    from outlying.fitted.file import KeptModel, is_model
 
     if not is_model(path):
-        Fitted.read(path)  # says what is wrong
+        KeptModel.read(path)  # says what is wrong
     return Explainer(path)
 
 
@@ -362,7 +362,8 @@ def _open_population(
 
         is_ready = isinstance(against, Explainer)
         base = against.in_memory("against") if is_ready else newcomers.base_of(against, own)
-        return newcomers.compared_with(data, base, engine, given)
+        table = newcomers.new_table(data, base, engine, given).checked()
+        return newcomers.NewPopulation(base, table)
     if is_model(data):
         from outlying.fitted import newcomers
 

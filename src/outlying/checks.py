@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import functools
 import math
@@ -41,7 +42,9 @@ def check_choice(name: str, value: object, choices: tuple[str, ...]) -> object:
 
 def check_whole(name: str, value: object, least: int) -> int:
     """Return a whole number that is not below the least, nor beyond 64 bits."""
-    number = None if isinstance(value, bool) else _whole(value)
+    number = None
+    with contextlib.suppress(Exception):  # whatever a class of the user's raises
+        number = None if isinstance(value, bool) else int(operator.index(cast(Any, value)))
     if number is None or not least <= number <= LARGEST:
         most = "" if number is None or number < least else f" and at most {LARGEST}"
         raise not_allowed(name, value, f"a whole number, at least {least}{most}")
@@ -72,13 +75,6 @@ def read_real(name: str, text: object) -> float:
 
 def _either(choices: Iterable[str]) -> str:
     return " or ".join(map(repr, choices))
-
-
-def _whole(value: object) -> int | None:
-    try:
-        return int(operator.index(cast(Any, value)))
-    except Exception:  # whatever a class of the user's raises
-        return None
 
 
 def _real(value: object) -> float:
@@ -178,10 +174,6 @@ def _number(is_allowed: Callable[[float], bool], allowed: str, **schema: Any) ->
     )
 
 
-def _is_support(number: float) -> bool:
-    return 0 < number < 1 or (1 <= number < math.inf and number % 1 == 0)
-
-
 SHARE = _number(
     lambda number: 0.0 < number <= 1.0,
     "a number above 0, at most 1",
@@ -189,7 +181,7 @@ SHARE = _number(
     maximum=1,
 )
 SUPPORT = _number(
-    _is_support,
+    lambda number: 0 < number < 1 or (1 <= number < math.inf and number % 1 == 0),
     "a share of the rows (above 0, below 1), a number of rows (1 or more), or None",
     exclusiveMinimum=0,
 )
@@ -221,20 +213,15 @@ COLUMN_OR_NONE = ValueKind(
 
 
 def _check_columns(name: str, value: object) -> tuple[str, ...]:
-    names = None if isinstance(value, (str, bytes)) else _items(value)
+    names: tuple[Any, ...] | None = None
+    with contextlib.suppress(Exception):  # a class that says it can be iterated, and cannot
+        names = None if isinstance(value, (str, bytes)) else tuple(cast(Any, value))
     if names is None:
         raise not_allowed(name, value, "a list of column names")
     for item in names:
         if not isinstance(item, str):
             raise OptionError(f"{name} holds {shown(item)}; allowed: column names, which are texts")
     return names
-
-
-def _items(value: object) -> tuple[Any, ...] | None:
-    try:
-        return tuple(cast(Any, value))
-    except Exception:  # a class that says it can be iterated, and cannot
-        return None
 
 
 def _check_some_columns(name: str, value: object) -> tuple[str, ...]:

@@ -37,15 +37,13 @@ def harmless(text: str) -> str:
     """
     if text.isascii() and text.isprintable():
         return text
-    return "".join(char if _is_visible(char) else _escape(char) for char in text)
+    return "".join(map(_visible, text))
 
 
-def _is_visible(char: str) -> bool:
-    return char == " " or unicodedata.category(char)[0] not in "CZ"
-
-
-def _escape(char: str) -> str:
-    return char.encode("unicode_escape").decode("ascii") if ord(char) != 0xA0 else " "
+def _visible(char: str) -> str:
+    if char == " " or unicodedata.category(char)[0] not in "CZ":
+        return char
+    return " " if ord(char) == 0xA0 else char.encode("unicode_escape").decode("ascii")
 
 
 def shown(value: object, most: int = 200) -> str:

@@ -87,18 +87,15 @@ def in_order(
     while done < len(items):
         spent, left = time.monotonic() - begin, len(items) - done
         takes_long = spent > PATIENCE and spent * left > _WORTHWHILE * PATIENCE * done
-        if takes_long and left > workers * _FEW_ITEMS and workers > 1 and _has_interpreter():
+        # another process cannot be started by a program that holds Python in it
+        has_interpreter = bool(sys.executable) and not getattr(sys, "frozen", False)
+        if takes_long and left > workers * _FEW_ITEMS and workers > 1 and has_interpreter:
             each = min(_CHUNKS_EACH, max(1, left // (workers * _SHARING)))
             chunk = min(most, -(-left // (workers * each)))
             yield from _by_processes(work, items[done:], workers, row_of, chunk)
             return
         yield from work(items[done : done + size])
         done, size = done + size, most
-
-
-def _has_interpreter() -> bool:
-    """Return whether another process can be started: not by a program that holds Python in it."""
-    return bool(sys.executable) and not getattr(sys, "frozen", False)
 
 
 def _by_processes(

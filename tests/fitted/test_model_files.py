@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 import outlying
 from outlying.fitted import file as files
-from outlying.fitted.file import MARK, POOLED, WITHHELD, Fitted
+from outlying.fitted.file import MARK, POOLED, WITHHELD, KeptModel
 from outlying.table.table import Table
 
 
@@ -262,7 +262,7 @@ def test_damaged_files_are_refused_or_say_the_same(data: st.DataObject, model: P
     path = model.parent / "damaged.outlying"
     path.write_bytes(content)
     with contextlib.suppress(outlying.SourceError):  # and nothing else
-        assert Fitted.read(path).table.rows == 1500
+        assert KeptModel.read(path).table.rows == 1500
 
 
 def forged(model: Path, change: Any, columns: Any = None) -> Path:
@@ -324,7 +324,7 @@ def test_a_table_of_any_names_comes_back(tmp_path: Path) -> None:
     rng = np.random.default_rng(1)
     table = {name: rng.normal(size=50) for name in names}
     kept = outlying.Explainer(table).save(tmp_path / "names.outlying")
-    again = Fitted.read(tmp_path / "names.outlying")
+    again = KeptModel.read(tmp_path / "names.outlying")
     assert again.table.names == kept.table.names == names
     for field in dataclasses.fields(Table):
         if field.name != "columns":

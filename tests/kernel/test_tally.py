@@ -134,7 +134,7 @@ def test_conditions_that_nearest_rows_share(
     low = rng.integers(size, size=rows)
     high = np.minimum(low + rng.integers(1, 25, size=rows), size)
     codes = np.sort(rng.integers(5, size=(attributes, size)), axis=1).astype(np.uint16)
-    around = tally.Around(
+    around = tally.NearbyMembers(
         low.astype(np.int32),
         high.astype(np.int32),
         rng.random(rows) < 0.5,

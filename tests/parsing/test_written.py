@@ -28,7 +28,9 @@ def tally_of(texts: Sequence[str], wanted: Declared | None = None) -> Tally:
     counts = Counter(texts)
     labels = sorted(counts)
     tally = Tally(wanted, has_ends=True)
-    tally.add(labels, lambda: np.array([counts[label] for label in labels]))
+    tally.add(
+        len(labels), labels.__getitem__, lambda: np.array([counts[label] for label in labels])
+    )
     return tally
 
 

@@ -236,7 +236,7 @@ class TestCompression:
     def test_bombs_are_refused(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ending: str
     ) -> None:
-        monkeypatch.setattr(copies, "BOUNDS", copies.Bounds(1 << 20))
+        monkeypatch.setattr(copies, "BOUNDS", copies.UnpackingBounds(1 << 20))
         path = tmp_path / f"t.csv{ending}"
         path.write_bytes(PACKERS[ending](b"a,b\n" + bytes(1 << 23)))
         for way in (read, lambda path: outlying.scan(path).schema()):

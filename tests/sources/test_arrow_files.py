@@ -141,7 +141,7 @@ def test_bombs_are_refused_before_they_go_off(
     table = pa.table({f"x{place}": pa.nulls(rows, pa.int64()).fill_null(0) for place in range(3)})
     path = WRITERS[kind](tmp_path, table)
     assert path.stat().st_size * 50 < table.nbytes
-    monkeypatch.setattr(copies, "BOUNDS", copies.Bounds(1 << 20, 50))
+    monkeypatch.setattr(copies, "BOUNDS", copies.UnpackingBounds(1 << 20, 50))
     for way in (read, lambda path: rows_of(outlying.scan(path))):
         with pytest.raises(SourceError, match=r"would take [\d,]+ bytes of memory"):
             way(path)

@@ -31,7 +31,7 @@ Sql = Callable[..., None]
 
 
 def reasons_of(feeder: Feeder) -> dict[str, str]:
-    assert isinstance(feeder, passes.LocalFeeder)
+    assert isinstance(feeder, passes.Feeder)
     return {column.name: column.reason.split(",")[0] for column in feeder.skipped}
 
 

@@ -162,7 +162,7 @@ class TestHostile:
 
     def test_an_archive_that_grows(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         path = raw_xlsx(tmp_path / "t.xlsx", " " * (1 << 23))
-        monkeypatch.setattr(copies, "BOUNDS", copies.Bounds(1 << 20))
+        monkeypatch.setattr(copies, "BOUNDS", copies.UnpackingBounds(1 << 20))
         with pytest.raises(SourceError, match=r"bytes would take 8,3\d\d,\d\d\d bytes"):
             read(path)
 

@@ -33,7 +33,7 @@ def write(path: Path, **columns: Any) -> Path:
 
 
 def notes_of(feeder: Feeder) -> tuple[str, ...]:
-    assert isinstance(feeder, passes.LocalFeeder)
+    assert isinstance(feeder, passes.Feeder)
     return feeder.notes
 
 

@@ -64,7 +64,7 @@ def web() -> Iterator[Server]:
 
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(remote, "LIMITS", remote.Limits(0.5, 0.5, 0.5, of_patience=0.3))
+    monkeypatch.setattr(remote, "LIMITS", remote.Timeouts(0.5, 0.5, 0.5, of_patience=0.3))
 
 
 class TestWeb:
@@ -129,7 +129,7 @@ class TestWeb:
         web.files["t.csv"] = gzip.compress(CSV)
         assert values_of(web.at("t.csv")) == ROWS
         web.files["t.csv"] = gzip.compress(CSV + bytes(1 << 24))
-        monkeypatch.setattr(copies, "BOUNDS", copies.Bounds(1 << 20))
+        monkeypatch.setattr(copies, "BOUNDS", copies.UnpackingBounds(1 << 20))
         with pytest.raises(SourceError, match="which no table does"):
             read(web.at("t.csv"))
 
@@ -196,7 +196,7 @@ class TestHostileParquet:
     def test_more_rows_than_memory(self, web: Server, monkeypatch: pytest.MonkeyPatch) -> None:
         zeros = pa.table({"x": pa.nulls(3_000_000, pa.int64()).fill_null(0), "y": [0] * 3_000_000})
         web.files["t.parquet"] = parquet(zeros)
-        monkeypatch.setattr(copies, "BOUNDS", copies.Bounds(1 << 20))
+        monkeypatch.setattr(copies, "BOUNDS", copies.UnpackingBounds(1 << 20))
         with pytest.raises(SourceError, match="bytes would take 48,000,000 bytes of memory"):
             read(web.at("t.parquet"))
         assert web.sent < 100_000

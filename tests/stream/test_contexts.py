@@ -9,25 +9,25 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from outlying.stream.histograms import LARGEST
-from outlying.stream.verify import Predicate
+from outlying.stream.verify import ValueTest
 from outlying.table.columns import CategoricalColumn, Column, NumericColumn
 
 FINITE = st.floats(allow_nan=False, allow_infinity=False)
 ENDS = st.integers(-5, 5).map(float) | FINITE | st.sampled_from([LARGEST, -LARGEST, 5e-324])
 INTERVALS = st.builds(
-    lambda low, high: Predicate("x", "interval", low, high),
+    lambda low, high: ValueTest("x", "interval", low, high),
     ENDS | st.just(-math.inf),
     ENDS | st.just(math.inf),
 )
-OTHERS = st.just(Predicate("x", "missing"))
+OTHERS = st.just(ValueTest("x", "missing"))
 
 
-def satisfied(predicates: list[Predicate], cells: Column) -> list[list[int]]:
+def satisfied(predicates: list[ValueTest], cells: Column) -> list[list[int]]:
     """Return the rows that satisfy each predicate."""
     return [np.flatnonzero(own.test(cells)).tolist() for own in predicates]
 
 
-def satisfying(numbers: list[float], predicate: Predicate) -> list[int]:
+def satisfying(numbers: list[float], predicate: ValueTest) -> list[int]:
     if predicate.kind == "missing":
         return [row for row, number in enumerate(numbers) if math.isnan(number)]
     return [row for row, number in enumerate(numbers) if predicate.low <= number <= predicate.high]
@@ -36,7 +36,7 @@ def satisfying(numbers: list[float], predicate: Predicate) -> list[int]:
 @settings(max_examples=300)
 @given(st.lists(INTERVALS | OTHERS, min_size=1, max_size=20), st.data())
 def test_numbers_are_tested_like_one_by_one(
-    predicates: list[Predicate], data: st.DataObject
+    predicates: list[ValueTest], data: st.DataObject
 ) -> None:
     ends = [
         end
@@ -55,8 +55,8 @@ def test_numbers_are_tested_like_one_by_one(
 @given(st.lists(st.integers(-1, 2), max_size=200))
 def test_labels_are_tested_like_one_by_one(codes: list[int]) -> None:
     cells = CategoricalColumn("x", "text", np.array(codes, dtype=np.int32), ("a", "b", "True"))
-    predicates = [Predicate("x", "equals", label=label) for label in ("b", "c", True)]
-    predicates.append(Predicate("x", "missing"))
+    predicates = [ValueTest("x", "equals", label=label) for label in ("b", "c", True)]
+    predicates.append(ValueTest("x", "missing"))
     marks = np.array(codes)
     expected = [marks == 1, marks == 9, marks == 9, marks < 0]
     assert satisfied(predicates, cells) == [np.flatnonzero(each).tolist() for each in expected]

@@ -15,7 +15,7 @@ import outlying
 from outlying.options import Options
 from outlying.search.memory import MemoryPopulation
 from outlying.sources.passes import fold
-from outlying.stream.judging import Ranked, ScorePass, TopRows
+from outlying.stream.judging import ScorePass, StreamRanking, TopRows
 from outlying.stream.population import StreamedPopulation
 
 pytestmark = pytest.mark.usefixtures("few_drawn")
@@ -50,7 +50,7 @@ def population(file: Path) -> StreamedPopulation:
     return StreamedPopulation(outlying.scan(file), Options.of())
 
 
-def plain(ranked: Ranked) -> Any:
+def plain(ranked: StreamRanking) -> Any:
     lists = [
         (rows.keys, rows.values, rows.strengths.tolist(), rows.combinations.tolist())
         for rows in (ranked.by_strength, ranked.by_combination)
@@ -84,9 +84,11 @@ def test_order_batches_and_workers_change_nothing(file: Path) -> None:
     expected = one.ranked(20, workers=1)
     assert plain(one.ranked(20, workers=3)) == plain(expected)
     profile, standing = one._profiled(), one.standing()
-    work = ScorePass(one._run.model(), profile, 20)
+    work = ScorePass(one._model(), profile, 20)
     sent = pickle.loads(pickle.dumps(work))  # noqa: S301 - our own
-    table = pa.Table.from_pandas(payments(), preserve_index=False).select(work.columns)
+    table = pa.Table.from_pandas(payments(), preserve_index=False).select(
+        [field.name for field in work.fields]
+    )
     table = table.take(np.random.default_rng(1).permutation(ROWS))
     for rows in (777, ROWS):
         state = fold(table.to_batches(max_chunksize=rows), sent, workers=2)

@@ -28,9 +28,8 @@ from outlying.sources import passes
 from outlying.sources.columns import Field
 from outlying.stream import population as streamed
 from outlying.stream.histograms import Grid
-from outlying.stream.judging import ColumnReader
-from outlying.stream.population import VerifyRun
-from outlying.stream.verify import ColumnPlan, Predicate, Query, VerifyPass
+from outlying.stream.judging import ColumnReader, numbering
+from outlying.stream.verify import ColumnPlan, Query, ValueTest, VerifyPass
 from tests.conftest import Run
 
 pytestmark = pytest.mark.usefixtures("few_drawn")
@@ -304,7 +303,7 @@ def test_a_table_that_changes_between_the_passes(
         pytest.skip("a small table needs one pass only")
     copy = tmp_path / "copy"
     shutil.copytree(folder, copy)
-    run = VerifyRun
+    run = numbering
 
     def after(change: Any) -> Any:
         def made(*given: Any) -> Any:
@@ -313,7 +312,7 @@ def test_a_table_that_changes_between_the_passes(
 
         return made
 
-    monkeypatch.setattr(streamed, "VerifyRun", after(lambda: (copy / "2.parquet").unlink()))
+    monkeypatch.setattr(streamed, "numbering", after(lambda: (copy / "2.parquet").unlink()))
     with pytest.raises(SourceError, match=r"2\.parquet|has changed while it was read"):
         outlying.explain(copy, where={"key": "r7"})
     shutil.copytree(folder, copy, dirs_exist_ok=True)
@@ -322,7 +321,7 @@ def test_a_table_that_changes_between_the_passes(
         for file in copy.iterdir():
             pd.read_parquet(file).drop(columns="temp").to_parquet(file, index=False)
 
-    monkeypatch.setattr(streamed, "VerifyRun", after(drop_a_column))
+    monkeypatch.setattr(streamed, "numbering", after(drop_a_column))
     with pytest.raises(SourceError, match=r"0\.parquet has changed"):
         outlying.explain(copy, where={"key": "r7"})
 
@@ -338,7 +337,7 @@ def test_a_table_that_changes_between_the_passes(
 )
 def test_rows_that_change_between_the_passes(change: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """As many rows as before, but not the same ones."""
-    run = VerifyRun
+    run = numbering
     with duckdb.connect() as connected:
         connected.register("given", weather(ROWS).drop(columns="odd"))
         connected.execute("CREATE TABLE t AS FROM given")
@@ -347,7 +346,7 @@ def test_rows_that_change_between_the_passes(change: str, monkeypatch: pytest.Mo
             connected.execute(change)
             return run(*given)
 
-        monkeypatch.setattr(streamed, "VerifyRun", made)
+        monkeypatch.setattr(streamed, "numbering", made)
         with pytest.raises(SourceError, match="has changed while it was read: a row of the first"):
             outlying.explain(outlying.scan(connected, table="t"), where={"key": "r7"}, references=0)
 
@@ -512,7 +511,7 @@ def test_states_of_all_threads_fit_the_memory() -> None:
     reader = ColumnReader(Field("x", "number"))
     grid = Grid.of(np.arange(9.0), 0.0, 8.0, 64)
     for queries, threads in ((1, 8), (8, 4), (16, 2), (64, 1)):
-        ends = [Predicate("x", "interval", 0.0, float(place)) for place in range(queries)]
+        ends = [ValueTest("x", "interval", 0.0, float(place)) for place in range(queries)]
         asked = [Query("x", "numbers", frozenset([each])) for each in ends]
         work = VerifyPass({"x": ColumnPlan(reader, grid, 2**20)}, asked)
         assert work.affordable(8) in (threads, threads - 1)

@@ -24,8 +24,8 @@ from outlying.stream.verify import (
     Answers,
     ColumnPlan,
     Conjunction,
-    Predicate,
     Query,
+    ValueTest,
     VerifyPass,
     VerifyState,
 )
@@ -70,14 +70,14 @@ SCHEMA = pa.schema(
 )
 
 INTERVALS = st.builds(
-    lambda column, ends: Predicate(column, "interval", min(ends), max(ends)),
+    lambda column, ends: ValueTest(column, "interval", min(ends), max(ends)),
     st.sampled_from([NAMES["real"], NAMES["whole"]]),
     st.tuples(*[st.sampled_from([-math.inf, -2.5, 0.0, 1.0, 2.0, 1e300, math.inf])] * 2),
 )
 EQUALS = st.builds(
-    lambda label: Predicate(NAMES["word"], "equals", label=label), st.sampled_from(["a", "ß", "zz"])
-) | st.builds(lambda label: Predicate(NAMES["flag"], "equals", label=label), st.booleans())
-GAPS = st.builds(Predicate, st.sampled_from(list(NAMES.values())), st.just("missing"))
+    lambda label: ValueTest(NAMES["word"], "equals", label=label), st.sampled_from(["a", "ß", "zz"])
+) | st.builds(lambda label: ValueTest(NAMES["flag"], "equals", label=label), st.booleans())
+GAPS = st.builds(ValueTest, st.sampled_from(list(NAMES.values())), st.just("missing"))
 CONTEXTS = st.lists(INTERVALS | EQUALS | GAPS, max_size=4).map(frozenset)
 QUERIES = st.lists(
     st.builds(Query, st.sampled_from([NAMES["real"], NAMES["whole"]]), st.just("numbers"), CONTEXTS)
@@ -90,7 +90,7 @@ QUERIES = st.lists(
 CONDITIONS = st.lists(INTERVALS | EQUALS | GAPS, max_size=6, unique=True).map(tuple)
 
 
-def plan(queries: tuple[Query, ...], conditions: tuple[Predicate, ...], limit: int) -> VerifyPass:
+def plan(queries: tuple[Query, ...], conditions: tuple[ValueTest, ...], limit: int) -> VerifyPass:
     columns = {
         NAMES["real"]: ColumnPlan(reader(NAMES["real"], "number"), grid(KNOWN), limit),
         NAMES["whole"]: ColumnPlan(reader(NAMES["whole"], "integer"), grid([-3.0, 9.0]), 13),
@@ -118,7 +118,7 @@ def is_known(cell: Any) -> bool:
     return cell is not None and cell == cell
 
 
-def satisfies(row: Row, rule: Predicate) -> bool:
+def satisfies(row: Row, rule: ValueTest) -> bool:
     cell = row[rule.column]
     if rule.kind == "missing":
         return not is_known(cell)
@@ -231,17 +231,17 @@ def test_nothing_is_asked() -> None:
     work = VerifyPass({})
     verified = work.finish(folded(work, [[], [], [dict.fromkeys(NAMES.values())]]))
     assert (verified.rows, verified.groups, verified.counts) == (1, {}, {})
-    assert work.columns == []
+    assert work.fields == []
 
 
 def test_only_columns_that_are_asked_for_are_read() -> None:
-    conditions = (Predicate(NAMES["flag"], "missing"),)
+    conditions = (ValueTest(NAMES["flag"], "missing"),)
     asked = plan((Query(NAMES["whole"], "numbers"),), conditions, 0)
-    assert asked.columns == sorted([NAMES["flag"], NAMES["whole"]])
+    assert sorted(field.name for field in asked.fields) == sorted([NAMES["flag"], NAMES["whole"]])
 
 
 def test_the_same_question_is_counted_once() -> None:
-    one, other = Predicate("x", "missing"), Predicate("a", "interval", 1.0, 2.0)
+    one, other = ValueTest("x", "missing"), ValueTest("a", "interval", 1.0, 2.0)
     asked = [Query("x", "missing", frozenset(own)) for own in ((one, other), (other, one, other))]
     plans = {"x": ColumnPlan(reader("x", "text")), "a": ColumnPlan(reader("a", "number"))}
     assert VerifyPass(plans, asked).queries == (asked[0],)
@@ -257,7 +257,7 @@ def histograms_of(state: VerifyState) -> Any:
     return state.histograms["x", False]
 
 
-def one_column(grid: Grid, limit: int, *rules: Predicate) -> VerifyPass:
+def one_column(grid: Grid, limit: int, *rules: ValueTest) -> VerifyPass:
     """Ask for one column in all rows, and where each of some predicates holds."""
     queries = [Query("x", "numbers"), *(Query("x", "numbers", frozenset([own])) for own in rules)]
     return VerifyPass({"x": ColumnPlan(reader("x", "number"), grid, limit)}, queries)
@@ -301,7 +301,7 @@ def test_values_are_kept_up_to_a_limit(distinct: int, way: str) -> None:
 
 def test_gaps_and_zeros_of_any_sign() -> None:
     column = np.array([0.0, -0.0, np.nan, -np.nan, np.inf, -np.inf, 5.0])
-    work = one_column(grid(KNOWN), 100, Predicate("x", "missing"))
+    work = one_column(grid(KNOWN), 100, ValueTest("x", "missing"))
     state = numbers(work, column[:3], column[3:], column)
     answer = seen(work, state)
     assert dict(zip(answer.values, answer.rows, strict=True)) == {0.0: 4, 5.0: 2}
@@ -312,7 +312,7 @@ def test_gaps_and_zeros_of_any_sign() -> None:
 def test_large_batches_are_worked_on_in_parts() -> None:
     rng = np.random.default_rng(4)
     column = rng.normal(size=600_001)
-    rule = Predicate("x", "interval", -0.5, 0.75)
+    rule = ValueTest("x", "interval", -0.5, 0.75)
     bins = Grid.of(np.sort(column[:5000]), column.min(), column.max(), BINS)
     work = one_column(bins, 0, rule)
     groups = work.finish(numbers(work, column)).groups
@@ -327,7 +327,7 @@ def test_large_batches_are_worked_on_in_parts() -> None:
 
 def test_a_state_of_few_rows_is_small_on_a_journey() -> None:
     column = np.random.default_rng(5).normal(size=2000)
-    rules = [Predicate("x", "interval", -3.0, float(high)) for high in range(-2, 3)]
+    rules = [ValueTest("x", "interval", -3.0, float(high)) for high in range(-2, 3)]
     work = one_column(Grid.of(np.sort(column), column.min(), column.max(), BINS), 0, *rules)
     state = numbers(work, column)
     assert len(pickle.dumps(state)) < 200_000
@@ -337,7 +337,7 @@ def test_a_state_of_few_rows_is_small_on_a_journey() -> None:
 def test_many_contexts_share_predicates() -> None:
     rng = np.random.default_rng(6)
     column = rng.integers(0, 100, 5000).astype(np.float64)
-    rules = [Predicate("x", "interval", float(a), float(a + 40)) for a in range(0, 60, 3)]
+    rules = [ValueTest("x", "interval", float(a), float(a + 40)) for a in range(0, 60, 3)]
     sets = [frozenset(rng.choice(np.array(rules), rng.integers(1, 6))) for _ in range(400)]
     columns = {"x": ColumnPlan(reader("x", "number"), grid([0.0, 99.0]), 100)}
     asked = {each: Query("x", "numbers", each) for each in sets}

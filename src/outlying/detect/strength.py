@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from outlying.api import Explainer
     from outlying.options import DetectOptions
     from outlying.search.memory import MemoryPopulation
-    from outlying.stream.judging import Ranked
+    from outlying.stream.judging import StreamRanking
 
 Progress: TypeAlias = Callable[[int, int], None]
 #: A row before it is explained: its position, its name, its strength.
@@ -274,7 +274,9 @@ def _of_stream(
     return dataclasses.replace(detection, rows=flagged, combinations=combinations)
 
 
-def _combinations_of_stream(ranked: Ranked, flagged: Sequence[Flagged]) -> Iterator[OddCombination]:
+def _combinations_of_stream(
+    ranked: StreamRanking, flagged: Sequence[Flagged]
+) -> Iterator[OddCombination]:
     line = combination_line(ranked.combinations, ranked.rows)
     known = [item.values for item in flagged if item.word]
     both = ranked.by_combination

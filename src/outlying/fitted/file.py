@@ -18,8 +18,9 @@ import numpy as np
 from outlying.checks import check_whole
 from outlying.errors import OutlyingError, SourceError
 from outlying.options import Options
+from outlying.parsing import pa
 from outlying.parsing.reading import Reading
-from outlying.sources.arrow_arrays import arrow, of_numbers
+from outlying.sources.arrow_arrays import of_numbers
 from outlying.table.columns import (
     CategoricalColumn,
     Column,
@@ -46,7 +47,7 @@ _NUMBERS = "is withheld: its numbers are not kept, and not compared"
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
-class Fitted:
+class KeptModel:
     """What is kept of a table: some of its rows, how they are compared, how many there were."""
 
     table: Table
@@ -55,7 +56,7 @@ class Fitted:
     withheld: Withheld = dataclasses.field(default_factory=lambda: Withheld())
 
     @classmethod
-    def of(cls, table: Table, options: Options, total: int, withheld: Withheld) -> Fitted:
+    def of(cls, table: Table, options: Options, total: int, withheld: Withheld) -> KeptModel:
         """Draw rows of a table that is read as declared, by what they hold; withhold values."""
         most = min(MOST_ROWS, max(LEAST_ROWS, MOST_CELLS // max(1, len(table.columns))))
         if table.rows > most:
@@ -73,7 +74,7 @@ class Fitted:
 
     def to_bytes(self) -> bytes:
         """Return the content of the file."""
-        pa, own = arrow(), self.table
+        own = self.table
         batch = pa.RecordBatch.from_pydict(dict(_arrays(own)))
         document = {
             "version": VERSION,
@@ -96,12 +97,12 @@ class Fitted:
         return bytes(sink.getvalue())
 
     @classmethod
-    def read(cls, path: str | Path) -> Fitted:
+    def read(cls, path: str | Path) -> KeptModel:
         """Read a file; whatever is wrong with it is said, and nothing in it is trusted."""
         if not is_model(path):
             raise SourceError(f"{path}: is no fitted model; `outlying fit TABLE -o FILE` makes one")
         of_values = (ValueError, TypeError, LookupError, AttributeError, RecursionError)
-        faults = (*of_values, OverflowError, OSError, OutlyingError, arrow().ArrowException)
+        faults = (*of_values, OverflowError, OSError, OutlyingError, pa.ArrowException)
         try:
             return cls._of_content(*_content(path))
         except _Newer:
@@ -116,7 +117,7 @@ class Fitted:
             ) from None
 
     @classmethod
-    def _of_content(cls, batch: Any, document: Mapping[str, Any]) -> Fitted:
+    def _of_content(cls, batch: Any, document: Mapping[str, Any]) -> KeptModel:
         _require(document["sum"] == _checksum(batch), "its checksum does not fit")
         rows, total, library = document["rows"], document["total"], document["frame_library"]
         _require(type(rows) is int and type(total) is int, "rows are no numbers")
@@ -154,7 +155,6 @@ def is_model(data: object) -> bool:
 
 
 def _content(path: str | Path) -> tuple[Any, dict[str, Any]]:
-    pa = arrow()
     _require(Path(path).stat().st_size <= MOST_BYTES, "it is too large")
     with pa.OSFile(str(path), "rb") as file:  # no memory map: the file may change
         reader = pa.ipc.open_file(pa.BufferReader(file.read()))
@@ -183,7 +183,7 @@ def _checksum(batch: Any) -> str:
     sums = hashlib.blake2b(digest_size=16)
     for name, array in zip(batch.schema.names, batch.columns, strict=True):
         sums.update(f"{name} {array.type} {len(array)} {array.null_count}".encode())
-        if arrow().types.is_dictionary(array.type):
+        if pa.types.is_dictionary(array.type):
             sums.update("\0".join(array.dictionary.to_pylist()).encode())
             array = array.indices.fill_null(-1)
         sums.update(np.ascontiguousarray(array.to_numpy(zero_copy_only=False)).tobytes())
@@ -195,7 +195,6 @@ def _checksum(batch: Any) -> str:
 
 def _arrays(table: Table) -> Iterator[tuple[str, Any]]:
     """Return the Arrow arrays of a table: by place, as names may be anything."""
-    pa = arrow()
     for place, column in enumerate(table.columns):
         if not column.is_numeric:
             yield f"{place}", _dictionary(column)
@@ -209,7 +208,6 @@ def _arrays(table: Table) -> Iterator[tuple[str, Any]]:
 
 
 def _dictionary(column: CategoricalColumn) -> Any:
-    pa = arrow()
     labels = pa.array([str(label) for label in column.labels], pa.string())
     codes = np.asarray(column.codes, dtype=np.int32)
     return pa.DictionaryArray.from_arrays(of_numbers(codes, codes < 0), labels)
@@ -231,7 +229,7 @@ def _column(place: int, own: Mapping[str, Any], batch: Any) -> Column:
         found = _categories(name, form, array)
         return dataclasses.replace(found, are_of_numbers=own["are_of_numbers"] is True)
     _require(own["kind"] == "numbers" and form not in ("text", "boolean"), "an unknown kind")
-    _require(array.type == arrow().float64() and not array.null_count, "no numbers")
+    _require(array.type == pa.float64() and not array.null_count, "no numbers")
     values = frozen(np.array(array.to_numpy(zero_copy_only=False)))
     _require(not np.isinf(values).any(), "infinite numbers")
     exact, written = None, None
@@ -247,7 +245,6 @@ def _column(place: int, own: Mapping[str, Any], batch: Any) -> Column:
 
 
 def _categories(name: str, form: Any, array: Any) -> CategoricalColumn:
-    pa = arrow()
     _require(array.type == pa.dictionary(pa.int32(), pa.string()), "no labels")
     _require(form in ("text", "boolean"), "an unknown form of labels")
     labels: Any = tuple(array.dictionary.to_pylist())

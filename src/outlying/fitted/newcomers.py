@@ -14,7 +14,7 @@ import numpy as np
 
 from outlying import sentences as say
 from outlying.errors import OptionError
-from outlying.fitted.file import Fitted, Withheld, is_model
+from outlying.fitted.file import KeptModel, Withheld, is_model
 from outlying.fitted.reading import NewTable, read_as
 from outlying.options import Options
 from outlying.parallel import usable_workers
@@ -45,7 +45,7 @@ _DATES = ("date", "datetime", "instant")
 class KeptPopulation(MemoryPopulation):
     """The rows of a fitted model, which are as declared already."""
 
-    def __init__(self, fitted: Fitted, options: Options | None = None) -> None:
+    def __init__(self, fitted: KeptModel, options: Options | None = None) -> None:
         super().__init__(fitted.table, options or fitted.options, is_of_stream=True)
         self.is_of_stream, self.withheld, self.notes = False, fitted.withheld, fitted.notes
         notes = (*fitted.notes, *self.table.notes)
@@ -282,7 +282,7 @@ def save(
     redact: Sequence[str] = (),
     min_group: int | None = None,
     inputs: Sequence[str] = (),
-) -> Fitted:
+) -> KeptModel:
     """Write the model of a table to a file, whole or not at all."""
     kept = fitted(population, redact, min_group)
     with Output.to(str(path), inputs) as out:
@@ -292,7 +292,7 @@ def save(
 
 def fitted(
     population: Population, redact: Sequence[str] = (), min_group: int | None = None
-) -> Fitted:
+) -> KeptModel:
     """Return what is kept of a population."""
     options, table, total = population.options, population.table, population.count()
     if isinstance(population, KeptPopulation | NewPopulation):
@@ -301,25 +301,18 @@ def fitted(
         raise OptionError('preset="paper" has no model that could be kept; leave it out')
     if isinstance(population, StreamedPopulation):
         table = population.drawn
-    return Fitted.of(table, options, total, Withheld.of(table, redact, min_group))
+    return KeptModel.of(table, options, total, Withheld.of(table, redact, min_group))
 
 
 def open_model(path: str | Path, given: Mapping[str, Any] | None = None) -> KeptPopulation:
     """Make the population of a file again; options that are given choose what is shown."""
-    kept = Fitted.read(path)
+    kept = KeptModel.read(path)
     chosen = {name: value for name, value in (given or {}).items() if value}
     for name in chosen:
         if name not in OWN:
             raise OptionError(f"{name} was chosen when the model was fitted; leave it out")
     own = kept.options.values() | {"types": dict(kept.options.types)} | chosen
     return KeptPopulation(kept, Options.of(**own))
-
-
-def compared_with(
-    data: Any, base: MemoryPopulation, engine: Engine, given: Mapping[str, Any]
-) -> NewPopulation:
-    """Return new rows beside the population that is their yardstick."""
-    return NewPopulation(base, new_table(data, base, engine, given).checked())
 
 
 def new_table(

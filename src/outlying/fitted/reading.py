@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -16,14 +15,12 @@ from outlying.table.columns import (
     CategoricalColumn,
     Column,
     NumericColumn,
-    WrittenTexts,
     categorical_column,
     frozen,
-    infinities_note,
 )
 from outlying.table.selection import optional_columns
 from outlying.table.table import Table
-from outlying.table.values import TIMES, Form, is_gap, label_text, text_of
+from outlying.table.values import TIMES, Form, label_text, text_of
 
 #: Where more of the texts of a column of numbers are none, the column is another one.
 MOST_UNREAD = 0.2
@@ -59,8 +56,7 @@ def read_as(base: Table, given: Table, options: Options) -> NewTable:
             if not isinstance(read, str):
                 kept, infinite = read.without_infinities(as_missing=True)
                 columns.append(kept)
-                notes += [infinities_note(own.name, infinite)] if infinite else []
-                notes += _unread_note(kept)
+                notes += filter(None, (infinite, _unread_note(kept)))
                 continue
             fault = read
         columns.append(_empty(own, given.rows))
@@ -103,15 +99,12 @@ def _parsed(own: NumericColumn, given: CategoricalColumn) -> Column | str:
         reading = Reading(own.form)
     else:
         reading = Reading.declared("datetime" if own.form in TIMES else "numeric")
-    numbers = np.append(reading.numbers([str(label) for label in given.labels]), np.nan)
-    counts = np.bincount(given.codes[given.codes >= 0], minlength=len(given.labels))
-    is_text = np.array([not is_gap(str(label)) for label in given.labels], dtype=bool)
-    is_wrong = is_text & np.isnan(numbers[:-1])
-    if counts[is_wrong].sum() > MOST_UNREAD * counts[is_text].sum():
-        first = text_of(str(given.labels[int(np.flatnonzero(is_wrong)[0])]))
+    read = given.parsed(reading, own.form)
+    wrong = read.unread_rows()
+    if len(wrong) > MOST_UNREAD * (len(wrong) + np.count_nonzero(~read.missing())):
+        first = text_of(str(given.labels[given.codes[wrong].min()]))
         return f"holds texts such as {first!r}, not {_noun(own)} as in the model"
-    values = frozen(numbers[given.codes])
-    return NumericColumn(own.name, own.form, values, written=WrittenTexts(given, reading))
+    return read
 
 
 def _as_labels(own: CategoricalColumn, given: NumericColumn) -> Column | str:
@@ -142,10 +135,10 @@ def _noun(column: Column) -> str:
     return "texts" if column.form == "text" else f"values of type {column.form}"
 
 
-def _unread_note(column: Column) -> Sequence[str]:
+def _unread_note(column: Column) -> str | None:
     rows = column.unread_rows() if column.is_numeric else np.arange(0)
     if not len(rows):
-        return []
+        return None
     first, noun = text_of(column.cell(int(rows[0]))), _noun(column)[:-1]
     said = say.NOT_READ[len(rows) > 1].format(rows=len(rows), noun=noun, text=first)
-    return [say.COLUMN_HOLDS.format(column=repr(column.name), said=said)]
+    return say.COLUMN_HOLDS.format(column=repr(column.name), said=said)

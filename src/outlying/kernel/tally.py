@@ -201,7 +201,7 @@ class Listing(NamedTuple):
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
-class Around:
+class NearbyMembers:
     """Rows, and the members of a group whose values are nearest to theirs."""
 
     low: Small  # of each row: from this member on, in the order of values
@@ -212,7 +212,7 @@ class Around:
 
 
 def shared(
-    around: Around,
+    around: NearbyMembers,
     listing: Listing,
     skipped: npt.NDArray[np.bool_],
     *,
@@ -247,7 +247,7 @@ def shared(
 
 
 def _shared(
-    around: Around,
+    around: NearbyMembers,
     listing: Listing,
     skipped: npt.NDArray[np.bool_],
     least: int,

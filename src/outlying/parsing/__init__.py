@@ -2,7 +2,33 @@
 
 Texts that are plain by every row (`plain`: whole numbers, decimals, ISO 8601) take a fast path by
 Arrow and lose their texts. All others are counted by the style in which they are written
-(`reading`, `tally`), and the whole column decides what they mean (`decision`). Both kinds of counts
-merge in any order, so that a table in memory and a stream of batches are read alike; `columns`
-applies them to a table.
+(`reading`), and the whole column decides what they mean (`columns`). Both kinds of counts merge in
+any order, so that a table in memory and a stream of batches are read alike.
+
+Arrow (`pa`, `pc`) is loaded when it is first used: that takes longer than many a command.
 """
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+__all__ = ["pa", "pc"]
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+else:
+
+    class _Module:
+        """A module that is imported when something of it is asked for."""
+
+        def __init__(self, name: str) -> None:
+            self._name = name
+
+        def __getattr__(self, name: str) -> Any:
+            found = getattr(importlib.import_module(self._name), name)
+            setattr(self, name, found)
+            return found
+
+    pa, pc = _Module("pyarrow"), _Module("pyarrow.compute")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from math import nan
@@ -11,12 +12,11 @@ from typing import Any, TypeGuard
 import numpy as np
 
 from outlying import sentences as say
-from outlying.errors import ColumnError, InfiniteValueError, RowAt
+from outlying.errors import InfiniteValueError, RowAt
 from outlying.options import ColumnType, Options
 from outlying.parsing.reading import (
     FORMS,
     MOST_MISFITS,
-    Declared,
     Reading,
     Style,
     StyleCount,
@@ -28,9 +28,7 @@ from outlying.table.columns import (
     CategoricalColumn,
     Column,
     NumericColumn,
-    WrittenTexts,
-    frozen,
-    infinities_note,
+    not_as_declared,
 )
 from outlying.table.selection import (
     MOST_ASKED,
@@ -40,7 +38,7 @@ from outlying.table.selection import (
     optional_columns,
 )
 from outlying.table.table import Table, is_part_name
-from outlying.table.values import EXPECTS, Form, are_keys, is_gap, printable, text_of, value_of
+from outlying.table.values import Form, are_keys, printable, text_of, value_of
 
 
 def as_declared(table: Table, options: Options) -> Table:
@@ -93,7 +91,9 @@ def decision_on(
     """
     tally = Tally(declared_kind(kind), knows_types=knows_types)
     texts: tuple[str, ...] = column.labels  # type: ignore[assignment]
-    tally.add(texts, lambda: np.bincount(column.codes[column.codes >= 0], minlength=len(texts)))
+    codes = column.codes[column.codes >= 0]
+    rows_of = functools.partial(np.bincount, codes, minlength=len(texts))
+    tally.add(len(texts), texts.__getitem__, rows_of)
     return decide(tally)
 
 
@@ -108,25 +108,11 @@ def _read_texts(
         reading = Reading.declared(declared)
     else:
         return None
-    numbers = np.append(reading.numbers([str(label) for label in column.labels]), np.nan)
-    if declared is not None:
-        is_wrong = np.isnan(numbers) & ~np.array([*map(is_gap, map(str, column.labels)), True])
-        for row in np.flatnonzero(is_wrong[column.codes])[:1].tolist():
-            raise not_read(column.name, declared, str(column.value(row)), RowAt(row))
-    written = WrittenTexts(column, reading)
-    values = frozen(numbers[column.codes])
-    read = NumericColumn(column.name, reading.form, values, written=written)
+    read = column.parsed(reading)
+    if declared is not None and len(wrong := read.unread_rows()):
+        row = int(wrong[0])
+        raise not_as_declared(column.name, FORMS[declared], column.value(row), RowAt(row))
     return read, None if decision is None else decision.note
-
-
-def not_read(column: str, declared: Declared, text: str, row: str | RowAt) -> ColumnError:
-    """Return the error about a text that is not what its column was declared to hold."""
-    form = FORMS[declared]
-    return ColumnError(
-        f"column {column!r} was to be read as {form}, but ",
-        row,
-        f" holds {text_of(text)!r}; allowed there: {EXPECTS[form]}",
-    )
 
 
 def with_object(table: Table, values: Mapping[str, Any], options: Options) -> Table:
@@ -142,13 +128,10 @@ def _finite(table: Table, options: Options) -> Table:
     """Refuse infinite values in what is compared, or count them as missing and say so."""
     columns, notes = [], list(table.notes)
     for column in table.columns:
-        kept, count = column, 0
         if is_compared(column.name, table, options):
-            as_missing = options.infinite == "missing"
-            kept, count = column.without_infinities(as_missing=as_missing)
-        if count:
-            notes.append(infinities_note(column.name, count))
-        columns.append(kept)
+            column, note = column.without_infinities(as_missing=options.infinite == "missing")
+            notes += [] if note is None else [note]
+        columns.append(column)
     return dataclasses.replace(table, columns=tuple(columns), notes=tuple(notes))
 
 
@@ -429,7 +412,10 @@ def _misfits_note(misfits: Mapping[str, int], words: tuple[str, str], noun: str)
 
 def _number_note(reading: Reading, fitting: Mapping[Style, StyleCount]) -> str:
     examples = [s.example for style, s in fitting.items() if style is not None and s.example]
-    shown = max(sorted(examples), key=_interest)
+    # one with more marks shows more
+    shown = max(
+        sorted(examples), key=lambda it: (sum(not c.isdigit() for c in it.strip()), len(it))
+    )
     value = f"{reading.numbers([shown])[0]:,.15g}"
     example = say.READ_TEXT.format(text=printable(shown), value=value)
     said = say.READ_AS.format(what="numbers", example=example)
@@ -446,11 +432,6 @@ def _are_in_doubt(styles: Sequence[NumberStyle], point: str) -> bool:
     has_marks = any(style.either == "." for style in styles)
     are_sure = any(style.point or style.digits > THOUSAND_DIGITS for style in styles)
     return point == "." and has_marks and not are_sure
-
-
-def _interest(example: str) -> tuple[int, int]:
-    """Rank examples: those with more marks show more."""
-    return sum(not mark.isdigit() for mark in example.strip()), len(example)
 
 
 def _date_note(reading: Reading, fitting: Mapping[Style, StyleCount]) -> str:

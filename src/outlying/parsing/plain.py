@@ -11,16 +11,14 @@ from __future__ import annotations
 import dataclasses
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from outlying import sentences as say
+from outlying.parsing import pa, pc
 from outlying.parsing.columns import gaps_note
 from outlying.table.values import LARGEST_EXACT_INTEGER, MISSING_WORDS, are_keys
-
-if TYPE_CHECKING:
-    import pyarrow
 
 _DAY = r"\d{4}-\d{2}-\d{2}"
 _CLOCK = r"\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?"
@@ -65,9 +63,6 @@ class PlainTally:
 
     def add(self, texts: Any) -> None:
         """Take in an Arrow array of texts; missing ones are null."""
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
         if not self.kinds or texts.null_count == len(texts):
             return
         known, gaps = texts, Counter[str]()
@@ -88,9 +83,6 @@ class PlainTally:
             self.cut += pc.sum(pc.match_substring_regex(known, _CUT), min_count=0).as_py()
 
     def _count_long(self, known: Any) -> None:
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
         try:
             numbers = pc.cast(known, pa.int64())
         except pa.ArrowInvalid:
@@ -140,10 +132,8 @@ class PlainType:
     note: str | None = None
 
     @property
-    def arrow(self) -> pyarrow.DataType:
+    def arrow(self) -> pa.DataType:
         """The Arrow type of what comes out."""
-        import pyarrow as pa
-
         return {
             "boolean": pa.bool_(),
             **dict.fromkeys(("integer", "thousands"), pa.int64()),
@@ -161,9 +151,6 @@ class PlainType:
 
     def read(self, texts: Any) -> Any:
         """Return an array of texts with their type; words for missing values are missing."""
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
         if self.kind == "text":
             return texts
         trimmed, are_gaps = _trimmed(texts)
@@ -235,19 +222,14 @@ def notes_of(names: Sequence[str], decided: Sequence[PlainType]) -> list[str]:
 
 def _trimmed(texts: Any) -> tuple[Any, Any]:
     """Return texts without spaces around them, and which stand for a missing value."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     if pa.types.is_dictionary(texts.type):
         texts = texts.cast(texts.type.value_type)
     trimmed = pc.utf8_trim(texts, characters=" ")
     return trimmed, pc.is_in(trimmed, value_set=_missing_words().cast(trimmed.type))
 
 
-def _missing_words() -> pyarrow.Array:
+def _missing_words() -> pa.Array:
     """Return the words for missing values, without `pyarrow.array`, which imports pandas."""
-    import pyarrow as pa
-
     words = ["", *MISSING_WORDS]
     ends = pa.py_buffer(np.cumsum([0, *map(len, words)], dtype=np.int64))
     text = pa.py_buffer("".join(words).encode("ascii"))
@@ -256,8 +238,6 @@ def _missing_words() -> pyarrow.Array:
 
 def _without_gaps(texts: Any) -> tuple[Any, Counter[str]]:
     """Return the texts that stand for something, and the rows of words for missing values."""
-    import pyarrow.compute as pc
-
     trimmed, are_gaps = _trimmed(texts.drop_null())
     if not pc.any(are_gaps, min_count=0).as_py():
         return trimmed, Counter()
@@ -268,9 +248,6 @@ def _without_gaps(texts: Any) -> tuple[Any, Counter[str]]:
 
 def _fits(kind: str, known: Any) -> bool:
     """Return whether all texts are of a type: they look so, and make sense."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     alike = pc.match_substring_regex(known, f"^(?:{_PATTERNS[kind]})$")
     if not pc.all(alike, min_count=0).as_py():
         return False
@@ -284,9 +261,6 @@ def _fits(kind: str, known: Any) -> bool:
 
 def _cast(kind: str, texts: Any) -> Any:
     """Return texts that fit a type as values of it."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     if kind == "comma":
         texts = pc.replace_substring(texts, ",", ".")
     elif kind == "thousands":

@@ -12,7 +12,7 @@ import dataclasses
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from typing import Literal, Protocol, TypeAlias
+from typing import Literal, TypeAlias
 
 import numpy as np
 
@@ -208,11 +208,6 @@ class Reading:
         is_right &= _kind_of(style.form) == _kind_of(self.form)
         return is_right and (not style.orders or self.order in style.orders)
 
-    def _factor(self, style: NumberStyle) -> float:
-        if self.form == "duration":
-            return UNITS[style.affix]
-        return FACTORS[style.scale if self.is_scaled or style.affix in CURRENCIES else ""]
-
     def numbers(self, texts: Sequence[str]) -> Floats:
         """Read texts; NaN stands for what does not fit."""
         plain, groups = _by_shape(texts, compact=self.is_declared and self.is_of_dates)
@@ -220,7 +215,10 @@ class Reading:
         for shape, places in groups:
             some = [plain[place] for place in places.tolist()]
             if isinstance(shape, NumberShape) and self.fits(shape.style):
-                values[places] = read_numbers(some, shape, self.point) * self._factor(shape.style)
+                is_scaled = self.is_scaled or shape.style.affix in CURRENCIES
+                factor = FACTORS[shape.style.scale if is_scaled else ""]
+                factor = UNITS[shape.style.affix] if self.form == "duration" else factor
+                values[places] = read_numbers(some, shape, self.point) * factor
             elif isinstance(shape, DateShape) and self.fits(
                 DateStyle(
                     shape.form, shape.orders if shape.has_order else (), shape.is_pm is not None
@@ -260,14 +258,6 @@ _MOST = 131_072  # texts looked at in one piece
 def declared_kind(kind: ColumnType | None) -> Declared | None:
     """Return what texts are declared to be, if anything but texts."""
     return None if kind is None or kind == "categorical" else kind
-
-
-class Texts(Protocol):
-    """Texts that are looked at piece by piece."""
-
-    def __len__(self) -> int: ...
-
-    def __getitem__(self, places: slice, /) -> Sequence[str]: ...
 
 
 @dataclasses.dataclass(slots=True)
@@ -330,12 +320,14 @@ class Tally:
         other = self.styles.get(None)
         return other is not None and other.texts is None and self.declared is None
 
-    def add(self, texts: Texts, rows_of: Callable[[], Rows]) -> None:
+    def add(
+        self, count: int, texts: Callable[[slice], Sequence[str]], rows_of: Callable[[], Rows]
+    ) -> None:
         """Take in texts, most of them distinct; `rows_of` counts the rows of each."""
         counts: Rows | None = None
         start, size = 0, _FIRST
-        while start < len(texts) and not self.is_hopeless:
-            some = texts[start : start + size]
+        while start < count and not self.is_hopeless:
+            some = texts(slice(start, start + size))
             counts = rows_of() if counts is None else counts
             for style, places in styles_of(some, compact=self.declared == "datetime"):
                 alike = [some[place] for place in places.tolist()]

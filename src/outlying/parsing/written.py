@@ -108,7 +108,8 @@ def number_shape(shape: str) -> NumberShape | None:
         return None
     notation: Literal["", "(", "e"] = "e" if has_exponent else "(" if found["open"] else ""
     has_marks = body.has_decimals or body.either or body.has_comma
-    has_sign = found["sign"] or found["inner"] or found["minus"] or _has_sign(found["exponent"])
+    has_sign = found["sign"] or found["inner"] or found["minus"]
+    has_sign = has_sign or not (found["exponent"] or "e").isalnum()
     is_bare = not (affixes or has_marks or has_sign or found["bound"])
     style = NumberStyle(
         affix=_unit(affixes[0]) if affixes else "",
@@ -124,10 +125,6 @@ def number_shape(shape: str) -> NumberShape | None:
     )
     is_negative = any("+" not in sign for sign in signs)
     return NumberShape(style, is_negative, has_exponent, "".join(sorted(set(shape) - set("09"))))
-
-
-def _has_sign(exponent: str | None) -> bool:
-    return exponent is not None and not exponent.isalnum()
 
 
 def _unit(affix: str) -> str:

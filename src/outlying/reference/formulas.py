@@ -152,7 +152,10 @@ def natural_intervals(
     if len(found) == 1:
         return [] if options.scales == "one" else [_around(values, found, value, least)]
     own = int(np.searchsorted(found.lows, value, side="right")) - 1
-    finest = _span(found, own) if options.interval == "span" else _run(found, own, own)
+    same = [own]  # alone, the run of values around o[a]
+    if options.interval == "span":  # all of its component: the paper's literal reading
+        same = np.flatnonzero(found.labels == found.labels[own]).tolist()
+    finest = float(found.lows[same[0]]), float(found.highs[same[-1]])
     if options.scales == "one":
         return [finest]
     return list(dict.fromkeys([finest, *found.coarser[own][-(MOST_SCALES - 1) :]]))
@@ -161,17 +164,6 @@ def natural_intervals(
 def window_rows(least: float, rows: int) -> float:
     """Return how many rows a window of ranks holds: a fifth, or as many as a context must."""
     return max(least, WINDOW_SHARE * rows)
-
-
-def _run(found: Segments, first: int, last: int) -> Ends:
-    """Return the ends of consecutive segments: of one alone, the run of values around o[a]."""
-    return float(found.lows[first]), float(found.highs[last])
-
-
-def _span(found: Segments, own: int) -> Ends:
-    """Return the least and the greatest value of the component: the paper's literal reading."""
-    same = np.flatnonzero(found.labels == found.labels[own])
-    return _run(found, same[0], same[-1])
 
 
 def _around(values: Floats, found: Segments, value: float, rows: float) -> Ends:

@@ -15,7 +15,7 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from outlying.kernel.tally import Around, Small, shared
+from outlying.kernel.tally import NearbyMembers, Small, shared
 from outlying.method.measure import CONDITION_PENALTY
 from outlying.method.surprise import ColumnFacts, Group
 from outlying.search.cells import Cells, Codes, Numbers
@@ -385,7 +385,7 @@ class _Neighbourhoods:
         low = np.searchsorted(ordered, ordered[first], "left")
         return cls(low, np.searchsorted(ordered, ordered[last], "right"), is_own)
 
-    def around(self, own: Codes, codes: Codes) -> Around:
+    def around(self, own: Codes, codes: Codes) -> NearbyMembers:
         """Return the same with the codes of the rows, and of the group's members."""
         low, high = self.low.astype(np.int32), self.high.astype(np.int32)
-        return Around(low, high, self.is_own, own, codes)
+        return NearbyMembers(low, high, self.is_own, own, codes)

@@ -10,11 +10,12 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
+from outlying.parsing import pa
 from outlying.table.columns import (
     CategoricalColumn,
     Codes,
@@ -33,9 +34,6 @@ from outlying.table.values import (
     value_of,
 )
 
-if TYPE_CHECKING:
-    import pyarrow
-
 _MICROSECONDS = {
     "W": 604_800_000_000,
     "D": 86_400_000_000,
@@ -48,31 +46,25 @@ _MICROSECONDS = {
 _PARTS_OF_A_MICROSECOND = {"ns": 10**3, "ps": 10**6, "fs": 10**9, "as": 10**12}
 
 
-def of_numbers(values: npt.NDArray[Any], missing: Mask | None = None) -> pyarrow.Array:
+def of_numbers(values: npt.NDArray[Any], missing: Mask | None = None) -> pa.Array:
     """Return numbers as an Arrow array, those that are missing as nulls."""
-    import pyarrow as pa
-
     known = None if missing is None else _bits(~missing)
     data = pa.py_buffer(np.ascontiguousarray(values))
     return pa.Array.from_buffers(pa.from_numpy_dtype(values.dtype), len(values), [known, data])
 
 
-def of_mask(mask: Mask, missing: Mask | None = None) -> pyarrow.Array:
+def of_mask(mask: Mask, missing: Mask | None = None) -> pa.Array:
     """Return a mask as an Arrow array of booleans, some of which may be missing."""
-    import pyarrow as pa
-
     known = None if missing is None else _bits(~missing)
     return pa.Array.from_buffers(pa.bool_(), len(mask), [known, _bits(mask)])
 
 
-def of_texts(texts: Sequence[str | None]) -> pyarrow.Array:
+def of_texts(texts: Sequence[str | None]) -> pa.Array:
     """Return texts as an Arrow array; None is missing.
 
     Halves of characters, which Python's texts may hold and UTF-8 may not, are written all the
     same: `labels` reads them.
     """
-    import pyarrow as pa
-
     pieces = [b"" if text is None else text.encode("utf-8", "surrogatepass") for text in texts]
     ends = np.cumsum([0, *map(len, pieces)], dtype=np.int64)
     known = _bits(np.fromiter((text is not None for text in texts), bool, len(texts)))
@@ -81,15 +73,11 @@ def of_texts(texts: Sequence[str | None]) -> pyarrow.Array:
 
 
 def _bits(mask: Mask) -> Any:
-    import pyarrow as pa
-
     return pa.py_buffer(np.packbits(mask, bitorder="little"))
 
 
 def labels(texts: Any) -> list[str | None]:
     """Return the texts of an Arrow array as Python's."""
-    import pyarrow as pa
-
     try:
         found: list[str | None] = texts.to_pylist()
     except UnicodeDecodeError:
@@ -140,21 +128,13 @@ def filled(array: Any, value: float) -> npt.NDArray[Any]:
     )
 
 
-Array: TypeAlias = "pyarrow.Array | pyarrow.ChunkedArray"
+Array: TypeAlias = "pa.Array | pa.ChunkedArray"
 
 _NOT_A_TIME = np.iinfo(np.int64).min
 _MOST_BYTES = 1 << 31  # that texts of Arrow's shorter type may have
 _DAY = 86_400_000_000  # microseconds
 _FEW = 64  # texts that are soon compared
 _FIRST = 4096  # rows that tell whether nearly all texts differ, or whether all are used
-
-
-def arrow() -> Any:
-    """Return the Arrow library, which is imported when the first table is read."""
-    import pyarrow
-    import pyarrow.compute
-
-    return pyarrow
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
@@ -191,7 +171,6 @@ class Coded:
 
     def numbers(self) -> Hashes:
         """Return the hash of each text."""
-        pa = arrow()
         texts = self.texts.cast(pa.large_string())
         _, offsets, data = texts.buffers()
         if not len(texts):
@@ -200,21 +179,20 @@ class Coded:
         return text_hashes(b"" if data is None else data, places)
 
 
-def form_of(kind: pyarrow.DataType) -> Form | str:
+def form_of(kind: pa.DataType) -> Form | str:
     """Return the form of an Arrow type, or what it holds that cannot be compared."""
-    types: Any = arrow().types
-    if isinstance(kind, arrow().BaseExtensionType):
+    if isinstance(kind, pa.BaseExtensionType):
         is_known = is_text(kind.storage_type) or kind.extension_name == "arrow.uuid"
         return "text" if is_known else f"values of type {kind}"
-    if types.is_dictionary(kind):
+    if pa.types.is_dictionary(kind):
         inner = form_of(kind.value_type)
         return "text" if inner in EXPECTS else inner
-    if types.is_timestamp(kind):
+    if pa.types.is_timestamp(kind):
         return "datetime" if kind.tz is None else "instant"
-    if is_text(kind) or types.is_null(kind):
+    if is_text(kind) or pa.types.is_null(kind):
         return "text"
     for form, tests in _FORMS.items():
-        if any(getattr(types, f"is_{test}")(kind) for test in tests):
+        if any(getattr(pa.types, f"is_{test}")(kind) for test in tests):
             return form
     return f"values of type {kind}"
 
@@ -232,19 +210,18 @@ _FORMS: dict[str, tuple[str, ...]] = {
 }
 
 
-def unusable(kind: pyarrow.DataType) -> str | None:
+def unusable(kind: pa.DataType) -> str | None:
     """Say what a type holds that cannot be compared; None: it can."""
     form = form_of(kind)
     return None if form in EXPECTS else form
 
 
-def standard_type(kind: pyarrow.DataType) -> pyarrow.DataType:
+def standard_type(kind: pa.DataType) -> pa.DataType:
     """Return the type that values of a type are given where they arrive.
 
     Intervals become durations, of 30 days for each month, and decimals the nearest numbers;
     instants are in UTC, whatever zone they are shown in.
     """
-    pa = arrow()
     if pa.types.is_decimal(kind):
         return pa.float64()
     if pa.types.is_interval(kind):
@@ -254,9 +231,8 @@ def standard_type(kind: pyarrow.DataType) -> pyarrow.DataType:
     return kind
 
 
-def as_type(array: Any, wanted: pyarrow.DataType) -> Any:
+def as_type(array: Any, wanted: pa.DataType) -> Any:
     """Return an array as one of another type; texts may stay dictionaries of them."""
-    pa = arrow()
     kind = array.type
     if kind == wanted or (pa.types.is_dictionary(kind) and is_text(wanted)):
         return array
@@ -269,7 +245,6 @@ def as_type(array: Any, wanted: pyarrow.DataType) -> Any:
 
 def _durations(array: Any) -> Any:
     """Return intervals as durations: those of Arrow, or of Parquet, bytes to Arrow."""
-    pa = arrow()
     is_arrows = pa.types.is_interval(array.type)
     third = ("nanoseconds", "<i8") if is_arrows else ("milliseconds", "<u4")
     whole = "<i4" if is_arrows else "<u4"
@@ -283,7 +258,6 @@ def _durations(array: Any) -> Any:
 
 def numbers(array: Array, form: Form) -> Floats:
     """Read what is a number inside as the core computes with it; NaN is missing."""
-    pa = arrow()
     if isinstance(array, pa.ChunkedArray):
         return np.concatenate([np.zeros(0), *(numbers(chunk, form) for chunk in array.chunks)])
     array = joined(array)
@@ -306,7 +280,6 @@ def whole(array: Array) -> tuple[Any, Mask | None]:
 
 def _encoded(array: Any) -> Any:
     """Return texts as codes and a dictionary, in one piece."""
-    pa = arrow()
     if isinstance(array, pa.ChunkedArray):
         if is_text(array.type) and array.nbytes >= _MOST_BYTES:
             array = array.cast(pa.large_string())
@@ -316,7 +289,6 @@ def _encoded(array: Any) -> Any:
 
 def categories(array: Array, form: Form = "text", are_distinct: bool = True) -> Coded:
     """Read texts or booleans; texts may come several times where nearly all differ anyway."""
-    pa = arrow()
     kind = array.type
     if getattr(kind, "extension_name", "") == "arrow.uuid":
         array = of_texts([x and str(x) for x in array.to_pylist()])
@@ -329,7 +301,8 @@ def categories(array: Array, form: Form = "text", are_distinct: bool = True) -> 
         texts = of_texts(["False", "True"])
         are_both = array.true_count and array.false_count
         return Coded(encoded, texts, form) if are_both else _used(encoded, texts, form)
-    if not are_distinct and is_text(kind) and _mostly_differ(array):
+    first = array.slice(0, _FIRST)
+    if not are_distinct and is_text(kind) and len(first) == _FIRST < 2 * len(first.unique()):
         return _as_they_are(joined(array))
     encoded = _encoded(array)
     codes = filled(encoded.indices.cast(pa.int32()), -1)
@@ -337,7 +310,7 @@ def categories(array: Array, form: Form = "text", are_distinct: bool = True) -> 
     return Coded(codes, texts) if is_text(kind) else _used(codes, texts)
 
 
-def plain_texts(array: Array) -> pyarrow.Array:
+def plain_texts(array: Array) -> pa.Array:
     """Return texts of any type as plain ones."""
     found = categories(array)
     return found.texts.take(of_numbers(found.codes, found.codes < 0))
@@ -345,7 +318,6 @@ def plain_texts(array: Array) -> pyarrow.Array:
 
 def joined(array: Any) -> Any:
     """Return an array in one piece, without what a user's type adds to it."""
-    pa = arrow()
     if isinstance(array, pa.ChunkedArray):
         array = array.combine_chunks()
     return array.storage if isinstance(array, pa.ExtensionArray) else array
@@ -353,22 +325,17 @@ def joined(array: Any) -> Any:
 
 def is_text(kind: Any) -> bool:
     """Return whether an Arrow type holds texts."""
-    types = arrow().types
-    return bool(types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind))
+    return bool(
+        pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
+    )
 
 
 def is_plain_text(kind: Any) -> bool:
     """Return whether a type says nothing: texts that are not declared to be categories, or gaps."""
-    return is_text(kind) or bool(arrow().types.is_null(kind))
-
-
-def _mostly_differ(array: Any) -> bool:
-    first = array.slice(0, _FIRST)
-    return len(first) == _FIRST and len(first.unique()) > _FIRST // 2
+    return is_text(kind) or bool(pa.types.is_null(kind))
 
 
 def _as_they_are(array: Any) -> Coded:
-    pa = arrow()
     codes = np.arange(len(array), dtype=np.int32)
     if not array.null_count:
         return Coded(codes, array)
@@ -379,7 +346,6 @@ def _as_they_are(array: Any) -> Coded:
 
 def _texts(values: Any) -> Any:
     """Write the distinct values of a dictionary as texts, as tables in memory do."""
-    pa = arrow()
     if is_text(values.type):
         return values.cast(pa.large_string())
     return of_texts([None if is_missing(v) else str(v) for v in values.to_pylist()])
@@ -406,7 +372,7 @@ def _are_used(codes: Codes, count: int) -> Mask:
 
 def categories_of_numbers(array: Array, form: Form) -> Coded:
     """Read what is a number inside as categories: the texts of the values."""
-    pa, array = arrow(), joined(array)
+    array = joined(array)
     if pa.types.is_integer(array.type):
         encoded = array.dictionary_encode()
         texts = encoded.dictionary.cast(pa.large_string())
@@ -420,7 +386,6 @@ def categories_of_numbers(array: Array, form: Form) -> Coded:
 
 def _moments(array: Any) -> Any:
     """Return dates, times and durations as NumPy's."""
-    pa = arrow()
     kind = array.type
     unit = "D" if pa.types.is_date32(kind) else "ms" if pa.types.is_date64(kind) else kind.unit
     counts, missing = whole(array.view(pa.int32() if kind.bit_width == 32 else pa.int64()))

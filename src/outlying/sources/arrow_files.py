@@ -17,16 +17,26 @@ from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 from outlying import sentences as say
 from outlying.errors import SourceError
+from outlying.parsing import pa
 from outlying.sources import arrow_arrays as types
 from outlying.sources import passes, registry
 from outlying.sources.columns import unique_names
 from outlying.sources.copies import CHUNK, InputFile, check_expanded
 from outlying.sources.files import Files, check_spelling, check_unchanged, type_keys
-from outlying.sources.passes import Batch, Field, LocalFeeder, Shape, collected, pieces, shape_of
+from outlying.sources.passes import (
+    Batch,
+    Feeder,
+    SourceField,
+    SourceShape,
+    collected,
+    completed,
+    pieces,
+    shape_of,
+)
 from outlying.sources.recognise import name_of, translate_errors
 from outlying.sources.remote import (
     Place,
@@ -37,9 +47,6 @@ from outlying.sources.remote import (
     remote_errors,
 )
 from outlying.table.table import Table
-
-if TYPE_CHECKING:
-    import pyarrow
 
 File: TypeAlias = "InputFile | Place"
 
@@ -100,7 +107,7 @@ class _Part:
 
     file: File
     state: tuple[int | None, object]
-    schema: pyarrow.Schema
+    schema: pa.Schema
     rows: int  # 0: nobody knows
     batches: Callable[[Sequence[str]], Iterable[Batch]]
 
@@ -149,7 +156,6 @@ def _open_parquet(file: File, **more: Any) -> Iterator[Any]:
     What is read lies in memory of the system's own making: Arrow's usual pool takes it in huge
     pages, and to have these zeroed takes longer than to read a large file.
     """
-    import pyarrow as pa
     import pyarrow.parquet as pq
 
     usual = pa.default_memory_pool()
@@ -170,8 +176,6 @@ def _open_parquet(file: File, **more: Any) -> Iterator[Any]:
 
 def _schema_of(parquet: Any) -> Any:
     """Return the columns as they will come: intervals, bytes to Arrow, as durations."""
-    import pyarrow as pa
-
     schema = parquet.schema_arrow.remove_metadata()
     columns = map(parquet.schema.column, range(len(parquet.schema)))
     logical = {column.path: column.converted_type for column in columns}
@@ -195,8 +199,6 @@ def _small_dictionaries(metadata: Any, schema: Any, names: Sequence[str]) -> lis
 
 
 def _ipc(file: InputFile) -> _Part:
-    from pyarrow import ipc
-
     state, is_stream = file.state(), file.head().startswith(_IPC_STREAM)
     if not is_stream:
         more = "; older files of Feather have to be written anew"
@@ -206,9 +208,9 @@ def _ipc(file: InputFile) -> _Part:
     @contextlib.contextmanager
     def open_ipc(fields: list[int] | None = None) -> Iterator[Any]:
         """Open the file; it is not mapped into memory, as it may be cut off meanwhile."""
-        options = ipc.IpcReadOptions(included_fields=fields)
-        with _arrow_errors(file), types.arrow().OSFile(str(file.path)) as stream:
-            yield (ipc.open_stream if is_stream else ipc.open_file)(stream, options=options)
+        options = pa.ipc.IpcReadOptions(included_fields=fields)
+        with _arrow_errors(file), pa.OSFile(str(file.path)) as stream:
+            yield (pa.ipc.open_stream if is_stream else pa.ipc.open_file)(stream, options=options)
 
     with open_ipc() as reader:
         schema = reader.schema
@@ -265,7 +267,7 @@ def _orc(file: InputFile) -> _Part:
 # --- all files -----------------------------------------------------------------------------------
 
 
-class ArrowFeeder(LocalFeeder):
+class ArrowFeeder(Feeder):
     """Files that are one table."""
 
     def __init__(
@@ -289,7 +291,7 @@ class ArrowFeeder(LocalFeeder):
         """The columns that folders give, a value for each file."""
         return type_keys([part.file.keys for part in self._parts])
 
-    def _inspect(self) -> Shape:
+    def _inspect(self) -> SourceShape:
         counts = Counter(
             name for part in self._parts for name in unique_names(self.source, part.schema.names)
         )
@@ -303,8 +305,6 @@ class ArrowFeeder(LocalFeeder):
 
     def _type_of(self, name: str) -> Any:
         """Return the type of a column in all files, which must fit together."""
-        import pyarrow as pa
-
         common, sort, first = pa.null(), "", ""
         for part in self._parts:
             if name not in part.schema.names:
@@ -338,7 +338,7 @@ class ArrowFeeder(LocalFeeder):
             if key in counts
         ]
 
-    def _read(self, fields: Sequence[Field]) -> Generator[Batch, None, None]:
+    def _read(self, fields: Sequence[SourceField]) -> Generator[Batch, None, None]:
         for number, part in enumerate(self._parts):
             check_unchanged(self.source, part.file, part.state)
             stored = [name for name in part.schema.names if name not in self._keys]
@@ -348,25 +348,10 @@ class ArrowFeeder(LocalFeeder):
             with _arrow_errors(part.file):
                 for batch in part.batches(own):
                     for piece in pieces(part.file.source, batch.select(own), rows):
-                        yield self._completed(piece, number, fields)
+                        values = {key: of_files[number] for key, of_files in self._keys.items()}
+                        yield completed(piece, fields, values)
                     rows += batch.num_rows
             check_unchanged(self.source, part.file, part.state)
-
-    def _completed(self, batch: Batch, number: int, fields: Sequence[Field]) -> Batch:
-        """Return a batch with columns of folders, and of other files."""
-        import pyarrow as pa
-
-        arrays = []
-        for field in fields:
-            if field.name in self._keys:
-                arrays.append(pa.repeat(self._keys[field.name][number], batch.num_rows))
-            elif field.name not in batch.schema.names:
-                arrays.append(pa.nulls(batch.num_rows, field.comes))
-            else:
-                arrays.append(types.as_type(batch.column(field.name), field.comes))
-        if not fields:
-            return batch
-        return pa.RecordBatch.from_arrays(arrays, [field.name for field in fields])
 
     def _total(self) -> int:
         return sum(part.rows for part in self._parts) or self._rows
@@ -374,8 +359,6 @@ class ArrowFeeder(LocalFeeder):
 
 def _common(one: Any, other: Any) -> Any:
     """Return a type that holds the values of two others of the same sort."""
-    import pyarrow as pa
-
     fields = [pa.schema([("x", kind)]) for kind in (one, other)]
     try:
         return pa.unify_schemas(fields, promote_options="permissive").field("x").type

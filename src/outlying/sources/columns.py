@@ -29,18 +29,15 @@ from outlying.table.columns import (
     WrittenTexts,
     frozen,
     integer_column,
+    parsed_number,
 )
 from outlying.table.table import FrameLibrary, SkippedColumn, Table
 from outlying.table.values import (
-    EXPECTS,
     LARGEST_EXACT_INTEGER,
     TIMES,
     Form,
-    day_of,
-    number_of,
     printable,
     quantity_text,
-    text_of,
     whole_text,
 )
 
@@ -265,23 +262,23 @@ class Field:
     def _written(self, texts: CategoricalColumn) -> WrittenTexts | None:
         return None if self.written is None else WrittenTexts(texts, self.written)
 
-    def read(self, array: types.Array, *, are_distinct: bool = True) -> Numbers | types.Coded:
-        """Read cells; labels may come several times where that is quicker and no matter."""
-        return self.numbers(array) if self.is_numeric else self.coded(array, are_distinct)
-
     def numbers(self, array: types.Array) -> Numbers:
         """Read the cells of a column that holds numbers."""
         if self.read_as == self.form:
-            values = types.numbers(array, self.form)
+            return Numbers.of(types.numbers(array, self.form), is_finite=self.is_compared)
+        coded = self.coded(array)  # each category is read once
+        if self.written is not None:
+            parsed = self.written.numbers(coded.texts.to_pylist())
         else:
-            values = self._parsed(self._categories(array, are_distinct=True))
+            parsed = np.array([self._number_in(label) for label in coded.labels])
+        values = np.append(parsed, math.nan)[coded.codes]
         return Numbers.of(values, is_finite=self.is_compared)
 
     def coded(self, array: types.Array, are_distinct: bool = True) -> types.Coded:
-        """Read the cells of a column that holds categories."""
-        if self.read_as != self.form and self.written is None:
-            return types.categories_of_numbers(array, self.form)
-        return self._categories(array, are_distinct)
+        """Read cells as categories; they may come several times where that is quicker."""
+        if self.form in ("text", "boolean"):
+            return types.categories(array, self.form, are_distinct)
+        return types.categories_of_numbers(array, self.form)
 
     def column(self, array: types.Array) -> Column:
         """Make a column of a table in memory."""
@@ -300,30 +297,10 @@ class Field:
         form = self.read_as if self.written is None else self.form
         return dataclasses.replace(self.coded(array).column(self.name), form=form)
 
-    def _categories(self, array: types.Array, are_distinct: bool) -> types.Coded:
-        if self.form in ("text", "boolean"):
-            return types.categories(array, self.form, are_distinct)
-        return types.categories_of_numbers(array, self.form)
-
-    def _parsed(self, coded: types.Coded) -> Floats:
-        """Read categories as numbers or moments, each once."""
-        if self.written is not None:
-            return np.append(self.written.numbers(coded.texts.to_pylist()), math.nan)[coded.codes]
-        parsed = [self._number_in(label) for label in coded.labels]
-        return np.array([*parsed, math.nan])[coded.codes]
-
     def _number_in(self, label: str | bool) -> float:
-        try:
-            if self.read_as == "number":
-                return float(label)
-            if self.form in ("number", "integer"):
-                return day_of(float(label))
-            return number_of(self.read_as, label)
-        except ValueError:
-            raise ColumnError(
-                f"column {self.name!r} was to be read as {self.read_as}, but some row holds "
-                f"{text_of(label)!r}; allowed there: {EXPECTS[self.read_as]}"
-            ) from None
+        is_plain = self.form in ("number", "integer")
+        value = float(label) if is_plain else label
+        return parsed_number(self.name, value, self.read_as, "some row")
 
 
 # --- tables ---------------------------------------------------------------------------------------

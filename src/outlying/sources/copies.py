@@ -168,7 +168,7 @@ _MODULES = {"gzip": "gzip", "bzip2": "bz2", "xz": "lzma"}
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Bounds:
+class UnpackingBounds:
     """How large a file may become: tables stay below 100 bytes for one, bombs begin at 1,000."""
 
     harmless: int = 1 << 30  # bytes to which anything may be unpacked
@@ -179,7 +179,7 @@ class Bounds:
         return size > self.harmless and size > packed * self.per_byte
 
 
-BOUNDS = Bounds()
+BOUNDS = UnpackingBounds()
 
 
 def check_expanded(source: str, expanded: int, size: int) -> None:

@@ -19,6 +19,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 from outlying import sentences as say
 from outlying.errors import SourceError
+from outlying.parsing import pa
 from outlying.parsing.plain import ALL, PlainTally, decide
 from outlying.sources import duckdb as engine
 from outlying.sources.arrow_arrays import of_texts
@@ -26,7 +27,7 @@ from outlying.sources.columns import unique_names, without_totals
 from outlying.sources.copies import LONGEST_LINE, InputFile, PrivateFolder
 from outlying.sources.duckdb import literal, select_list
 from outlying.sources.files import Files, check_spelling, type_keys
-from outlying.sources.passes import Batch, Field, LocalFeeder, Shape, collected
+from outlying.sources.passes import Batch, Feeder, SourceField, SourceShape, collected, completed
 from outlying.table.selection import MOST_FIELDS
 from outlying.table.table import Table
 from outlying.table.values import is_gap, printable
@@ -74,13 +75,13 @@ class LineFaultError(SourceError):
     """The strict parser refuses a line."""
 
 
-class CsvFeeder(LocalFeeder):
+class CsvFeeder(Feeder):
     """Files of delimited text that are one table."""
 
     knows_types = False
 
     def __init__(
-        self, files: Files, layout: Layout | None = None, *, in_order: bool = False
+        self, files: Files, layout: TextLayout | None = None, *, in_order: bool = False
     ) -> None:
         """Feed from files, whose layout may be known; in memory, rows keep their order."""
         super().__init__(files.source)
@@ -89,10 +90,8 @@ class CsvFeeder(LocalFeeder):
         self._has_header = False
         self._keys = type_keys([file.keys for file in files.files])
 
-    def _inspect(self) -> Shape:
+    def _inspect(self) -> SourceShape:
         """Find how lines are divided, what columns are called, and whether lines say so."""
-        import pyarrow as pa
-
         first_file, others = self.files.files[0], self.files.files[1:]
         layout = self._layout = self._layout or _layout_of(first_file)
         for file in others:
@@ -120,42 +119,35 @@ class CsvFeeder(LocalFeeder):
         unique_names(self.source, [*names, *self._keys])
         self.commas = layout.delimiter == ";"
         text = pa.large_string()
-        fields = [Field(name, f"c{place}", text, text) for place, name in enumerate(names)]
-        fields += [Field(key, "", v.type, v.type) for key, v in self._keys.items()]
+        fields = [SourceField(name, f"c{place}", text, text) for place, name in enumerate(names)]
+        fields += [SourceField(key, "", v.type, v.type) for key, v in self._keys.items()]
         notes = (*self.files.notes, *layout.notes, *(() if self._has_header else (say.NO_HEADER,)))
-        return Shape(tuple(fields), notes=notes)
+        return SourceShape(tuple(fields), notes=notes)
 
     def _connection(self) -> AbstractContextManager[DuckDBPyConnection]:
         large: engine.Config = {"arrow_large_buffer_size": True}
         return engine.connection(large) if self._in_order else engine.streaming_connection()
 
-    def _read(self, fields: Sequence[Field]) -> Generator[Batch, None, None]:
+    def _read(self, fields: Sequence[SourceField]) -> Generator[Batch, None, None]:
         """Read texts; where folders give keys, file by file."""
-        import pyarrow as pa
-
         layout = self._layout
         assert layout is not None  # noqa: S101 - found by `_inspect`
-        columns = select_list([field.sql for field in fields if field.sql])
+        own = [field for field in fields if field.name not in self._keys]
+        columns = select_list([field.sql for field in own])
         files = self.files.unchanged_files()
         with self._plain_errors(layout), self._connection() as connection:
             for number, some in enumerate([[file] for file in files] if self._keys else [files]):
                 rows = _table_of_texts(some, layout, header=self._has_header)
                 relation = connection.sql(f"SELECT {columns} FROM {rows}")  # noqa: S608 (ours)
                 with engine.reader_of(relation) as reader:
+                    values = {key: of_files[number] for key, of_files in self._keys.items()}
                     for batch in reader:
-                        texts = iter(batch.columns)
-                        arrays = [
-                            next(texts)
-                            if field.sql
-                            else pa.repeat(self._keys[field.name][number], batch.num_rows)
-                            for field in fields
-                        ]
-                        names = [field.name for field in fields]
-                        yield pa.RecordBatch.from_arrays(arrays, names) if fields else batch
+                        named = batch.rename_columns([field.name for field in own] or ["c0"])
+                        yield completed(named, fields, values)
         self.files.unchanged_files()
 
     @contextlib.contextmanager
-    def _plain_errors(self, layout: Layout) -> Iterator[None]:
+    def _plain_errors(self, layout: TextLayout) -> Iterator[None]:
         """Say what is wrong with a line, in the words that hold for small files."""
         import duckdb
 
@@ -175,7 +167,7 @@ class CsvFeeder(LocalFeeder):
                     file.check_text()
             raise
 
-    def _fault(self, layout: Layout, error: Exception) -> SourceError:
+    def _fault(self, layout: TextLayout, error: Exception) -> SourceError:
         for file in self.files.files:
             file.check_text()
             for _ in _records(file, layout):
@@ -208,7 +200,7 @@ def _is_header(first: Sequence[str], body: Sequence[Any]) -> bool:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Layout:
+class TextLayout:
     """What has to be known of a file before it can be parsed."""
 
     delimiter: str
@@ -230,7 +222,7 @@ class Layout:
         return f"{self.fields} fields divided by {self.delimiter!r}{below}"
 
 
-def _layout_of(file: InputFile) -> Layout:
+def _layout_of(file: InputFile) -> TextLayout:
     """Find what divides the fields of a file, and how many there are."""
     lines = file.first_lines(_LINES_LOOKED_AT)
     blank = _blank_lines(lines)
@@ -257,7 +249,7 @@ def _layout_of(file: InputFile) -> Layout:
             f"there are {counts[0]:,} columns (divided by {best!r}); at most {MOST_FIELDS:,} are "
             "read from a text file: write those of interest to a file of their own"
         )
-    return Layout(best, counts[0], above + (first if titles else blank), titles=titles)
+    return TextLayout(best, counts[0], above + (first if titles else blank), titles=titles)
 
 
 def _blank_lines(lines: Sequence[str]) -> int:
@@ -311,7 +303,7 @@ def _is_title(record: Sequence[str]) -> bool:
 
 
 def _records(
-    file: InputFile, layout: Layout, footers: list[str] | None = None
+    file: InputFile, layout: TextLayout, footers: list[str] | None = None
 ) -> Iterator[list[str]]:
     """Return all records, up to the first line that does not have the fields of the first one.
 
@@ -323,7 +315,8 @@ def _records(
         line = 1 + layout.skipped_lines
         try:
             for record in reader:
-                if record and not _fits(record, layout.fields):
+                has_end = len(record) == layout.fields + 1 and record[-1] == ""  # one mark too many
+                if record and len(record) != layout.fields and not has_end:
                     if footers is not None and _is_end(record, reader, footers):
                         return
                     raise file.error(
@@ -338,7 +331,7 @@ def _records(
             raise file.error(f"line {line} has a fault in its quotes: {error}") from None
 
 
-def _check_length(file: InputFile, layout: Layout, record: list[str], line: int) -> None:
+def _check_length(file: InputFile, layout: TextLayout, record: list[str], line: int) -> None:
     """Refuse a line that is too long for the engine, and name its longest field."""
     if sum(map(len, record)) <= LONGEST_LINE:
         return
@@ -350,7 +343,7 @@ def _check_length(file: InputFile, layout: Layout, record: list[str], line: int)
     )
 
 
-def _skip(stream: IO[str], layout: Layout) -> None:
+def _skip(stream: IO[str], layout: TextLayout) -> None:
     for _ in range(layout.skipped_lines):
         stream.readline()
 
@@ -367,12 +360,7 @@ def _is_end(record: list[str], rest: Iterable[list[str]], footers: list[str]) ->
     return True
 
 
-def _fits(record: list[str], fields: int) -> bool:
-    """Return whether a line has the right fields; one delimiter too many at its end is no field."""
-    return len(record) == fields or (len(record) == fields + 1 and record[-1] == "")
-
-
-def _first_record(file: InputFile, layout: Layout) -> list[str]:
+def _first_record(file: InputFile, layout: TextLayout) -> list[str]:
     """Return the fields of the first line that has any."""
     with file.open_text() as stream:
         _skip(stream, layout)
@@ -381,8 +369,8 @@ def _first_record(file: InputFile, layout: Layout) -> list[str]:
 
 
 def _rewrite(
-    file: InputFile, layout: Layout, folder: Path, footers: list[str]
-) -> tuple[InputFile, Layout]:
+    file: InputFile, layout: TextLayout, folder: Path, footers: list[str]
+) -> tuple[InputFile, TextLayout]:
     """Copy a file with one kind of line end, no delimiter too many, nothing above or below it."""
     path = folder / "copy.csv"
     try:
@@ -411,7 +399,7 @@ def _column_names(header: Iterable[str]) -> list[str]:
     ]
 
 
-def _table_of_texts(files: Sequence[InputFile], layout: Layout, *, header: bool) -> str:
+def _table_of_texts(files: Sequence[InputFile], layout: TextLayout, *, header: bool) -> str:
     """Write the table of all fields of some files as texts: c0, c1, ..."""
     paths = ", ".join(literal(engine.literal_path(file.path)) for file in files)
     columns = ", ".join(f"c{place}: 'VARCHAR'" for place in range(layout.fields))

@@ -15,13 +15,14 @@ import sqlite3
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 from urllib.parse import quote, urlsplit, urlunsplit
 
 from outlying.errors import MissingExtraError, SourceError
+from outlying.parsing import pa
 from outlying.sources.columns import skipped, unique_names
 from outlying.sources.duckdb import (
-    Relation,
+    TableSql,
     choose_table,
     identifier,
     literal,
@@ -33,16 +34,13 @@ from outlying.sources.duckdb import (
 from outlying.sources.passes import (
     BATCH_ROWS,
     Batch,
-    Field,
-    LocalFeeder,
-    Shape,
+    Feeder,
+    SourceField,
+    SourceShape,
     check_batch,
     shape_of,
 )
 from outlying.sources.recognise import first_line, name_of, path_of, scheme_of, translate_errors
-
-if TYPE_CHECKING:
-    import pyarrow
 
 OpenConnection: TypeAlias = Callable[[], AbstractContextManager[Any]]
 """Opens a connection by the rules of Python's DB-API, with ADBC's additions."""
@@ -60,7 +58,7 @@ def stream(data: Any, table: str | None, query: str | None) -> AdbcFeeder:
         bare = urlunsplit((parts.scheme, user.split(":")[0] + at + place, parts.path, "", ""))
         return PostgresFeeder(connect, bare, table, query)
     if isinstance(data, (str, os.PathLike)):
-        source, path = os.fsdecode(data), path_of(os.fsdecode(data))
+        source, path = os.fsdecode(data), path_of(data)
         if query is not None:
             _check_select(path, source, query)
         # views of others call nothing unsafe
@@ -122,7 +120,7 @@ def _rows(cursor: Any, query: str) -> list[Any]:
     return list(cursor.fetchall())
 
 
-class AdbcFeeder(LocalFeeder):
+class AdbcFeeder(Feeder):
     """A table, view or query of a database."""
 
     def __init__(
@@ -137,13 +135,13 @@ class AdbcFeeder(LocalFeeder):
         super().__init__(f"{source} {self._relation.name}")
         self._connected = connected
 
-    def _find(self, cursor: Any, source: str, table: str | None) -> Relation:  # noqa: ARG002
+    def _find(self, cursor: Any, source: str, table: str | None) -> TableSql:  # noqa: ARG002
         """Find a table by its name, or the only one there is."""
         if table is None:
             raise SourceError(f"{source}: name what to read with table= or query=")
-        return Relation(readings_of(table)[-1], table, is_query=False)
+        return TableSql(readings_of(table)[-1], table, is_query=False)
 
-    def _inspect(self) -> Shape:
+    def _inspect(self) -> SourceShape:
         """Plan the columns: SQL that selects each, and the type that comes of it."""
         with _cursor(self.source, self._connected) as cursor:
             names = unique_names(self.source, self._schema(cursor, "*").names)
@@ -162,17 +160,17 @@ class AdbcFeeder(LocalFeeder):
         """Write the SQL that selects each column; or say what it holds that cannot be used."""
         return [(f"t.{identifier(name)}", None) for name in names]
 
-    def _schema(self, cursor: Any, columns: str) -> pyarrow.Schema:
+    def _schema(self, cursor: Any, columns: str) -> pa.Schema:
         """Return what would come, without reading a row."""
         cursor.execute(f"SELECT {columns} FROM {self._relation.sql} AS t LIMIT 0")  # noqa: S608
         with contextlib.closing(cursor.fetch_record_batch()) as reader:
             return reader.schema
 
-    def _query(self, fields: Sequence[Field]) -> str:
+    def _query(self, fields: Sequence[SourceField]) -> str:
         wanted = select_list([field.sql for field in fields])
         return f"SELECT {wanted} FROM {self._relation.sql} AS t"  # noqa: S608 (quoted)
 
-    def _read(self, fields: Sequence[Field]) -> Generator[Batch, None, None]:
+    def _read(self, fields: Sequence[SourceField]) -> Generator[Batch, None, None]:
         with _cursor(self.source, self._connected) as cursor:
             cursor.execute(self._query(fields))
             with contextlib.closing(cursor.fetch_record_batch()) as reader:
@@ -206,12 +204,12 @@ _UNUSABLE = {"A": "lists", "C": "records", "V": "bits"}
 class PostgresFeeder(AdbcFeeder):
     """A table, view or query of PostgreSQL, which is asked for the type of each column."""
 
-    def _find(self, cursor: Any, source: str, table: str | None) -> Relation:
+    def _find(self, cursor: Any, source: str, table: str | None) -> TableSql:
         known = [name for (name,) in _rows(cursor, _POSTGRES_TABLES)]
         name = choose_table(source, table, known)
         for sql in readings_of(name):
             if _rows(cursor, f"SELECT to_regclass({literal(sql)})::text") != [(None,)]:
-                return Relation(sql, name, is_query=False)
+                return TableSql(sql, name, is_query=False)
         raise no_such_table(source, name, known)
 
     def _plans(self, cursor: Any, names: Sequence[str]) -> list[tuple[str, str | None]]:
@@ -260,7 +258,7 @@ _READING = (
 )
 
 
-class _Tally(NamedTuple):
+class _ValueCounts(NamedTuple):
     """How many values of a column pass each of the tests above."""
 
     integers: int
@@ -280,17 +278,19 @@ class SqliteFeeder(AdbcFeeder):
     CSV files; whole numbers of a column that was declared as boolean as true and false.
     """
 
-    def _find(self, cursor: Any, source: str, table: str | None) -> Relation:
+    def _find(self, cursor: Any, source: str, table: str | None) -> TableSql:
         known = [name for (name,) in _rows(cursor, _SQLITE_TABLES)]
         name = choose_table(source, table, known)
         if name not in known:
             raise no_such_table(source, name, known)
-        return Relation(identifier(name), name, is_query=False)
+        return TableSql(identifier(name), name, is_query=False)
 
-    def _inspect(self) -> Shape:
+    def _inspect(self) -> SourceShape:
         with _cursor(self.source, self._connected) as cursor:
             names = unique_names(self.source, self._schema(cursor, "*").names)
-            flags = {n for n, kind in self._declared(cursor).items() if "BOOL" in kind.upper()}
+            table = literal("" if self._relation.is_query else self._relation.name)
+            declared = _rows(cursor, f"SELECT name, type FROM pragma_table_info({table})")  # noqa: S608
+            flags = {name for name, kind in declared if "BOOL" in kind.upper()}
             tallies = dict(zip(names, self._tallies(cursor, names), strict=True))
         unused = tuple(skipped(name, "bytes") for name in names if tallies[name].blobs)
         fields = {
@@ -298,20 +298,13 @@ class SqliteFeeder(AdbcFeeder):
             for name, tally in tallies.items()
             if not tally.blobs
         }
-        shape = Shape(tuple(fields.values()), unused)
+        shape = SourceShape(tuple(fields.values()), unused)
         # texts that all begin with a date
         times = [f for f in shape.fields if 0 < tallies[f.name].texts == tallies[f.name].days]
         times = [f for f in times if not (tallies[f.name].integers or tallies[f.name].reals)]
         return self._typed(shape, times, ("date", "datetime", "instant")) if times else shape
 
-    def _declared(self, cursor: Any) -> dict[str, str]:
-        """Return the declared types of a table's columns; queries have none."""
-        if self._relation.is_query:
-            return {}
-        table = literal(self._relation.name)
-        return dict(_rows(cursor, f"SELECT name, type FROM pragma_table_info({table})"))  # noqa: S608
-
-    def _tallies(self, cursor: Any, names: Sequence[str]) -> Iterator[_Tally]:
+    def _tallies(self, cursor: Any, names: Sequence[str]) -> Iterator[_ValueCounts]:
         for start in range(0, len(names), _COLUMNS_AT_ONCE):
             some = [f"t.{identifier(name)}" for name in names[start : start + _COLUMNS_AT_ONCE]]
             asked = [
@@ -319,14 +312,14 @@ class SqliteFeeder(AdbcFeeder):
             ]
             query = f"SELECT {select_list(asked)} FROM {self._relation.sql} AS t"  # noqa: S608
             row = iter(_rows(cursor, query)[0])
-            yield from (_Tally(*itertools.islice(row, len(_TESTS))) for _ in some)
+            yield from (_ValueCounts(*itertools.islice(row, len(_TESTS))) for _ in some)
 
-    def _query(self, fields: Sequence[Field]) -> str:
+    def _query(self, fields: Sequence[SourceField]) -> str:
         examples = {"int64": "0", "double": "0.5", "string": "''"}
         shown = select_list([examples[str(field.comes)] for field in fields])
         return f"SELECT {shown} UNION ALL {super()._query(fields)}"
 
-    def _read(self, fields: Sequence[Field]) -> Generator[Batch, None, None]:
+    def _read(self, fields: Sequence[SourceField]) -> Generator[Batch, None, None]:
         with _cursor(self.source, self._connected) as cursor:
             cursor.adbc_statement.set_options(**{"adbc.sqlite.query.batch_rows": str(BATCH_ROWS)})
             cursor.execute(self._query(fields))
@@ -338,19 +331,17 @@ class SqliteFeeder(AdbcFeeder):
                     rows += batch.num_rows
 
 
-def _sqlite_field(name: str, tally: _Tally, is_flag: bool) -> Field:
+def _sqlite_field(name: str, tally: _ValueCounts, is_flag: bool) -> SourceField:
     """Plan a column by what it holds."""
-    import pyarrow as pa
-
     column = f"t.{identifier(name)}"
     if tally.texts or not (tally.integers or tally.reals):
-        return Field(name, f"CAST({column} AS TEXT)", pa.string(), pa.string())
+        return SourceField(name, f"CAST({column} AS TEXT)", pa.string(), pa.string())
     if tally.reals:
         # no cast of what else may come later: that has to be an error, not 0.0
         sql = f"CASE typeof({column}) WHEN 'integer' THEN CAST({column} AS REAL) ELSE {column} END"
-        return Field(name, sql, pa.float64(), pa.float64())
+        return SourceField(name, sql, pa.float64(), pa.float64())
     are_flags = is_flag and tally.flags == tally.integers
-    return Field(name, column, pa.int64(), pa.bool_() if are_flags else pa.int64())
+    return SourceField(name, column, pa.int64(), pa.bool_() if are_flags else pa.int64())
 
 
 def _check_select(path: Path, source: str, query: str) -> None:

@@ -30,13 +30,21 @@ from outlying.errors import (
     shown,
     unknown_name,
 )
+from outlying.parsing import pa
 from outlying.sources.columns import unique_names
 from outlying.sources.copies import PrivateFolder
-from outlying.sources.passes import BATCH_ROWS, Batch, Field, LocalFeeder, Shape, changed, shape_of
+from outlying.sources.passes import (
+    BATCH_ROWS,
+    Batch,
+    Feeder,
+    SourceField,
+    SourceShape,
+    changed,
+    shape_of,
+)
 from outlying.sources.recognise import interrupts, path_of, translate_errors, unreadable
 
 if TYPE_CHECKING:
-    import pyarrow
     from duckdb import DuckDBPyConnection, DuckDBPyRelation
 
 Config: TypeAlias = dict[str, str | bool | int | float | list[str]]
@@ -169,7 +177,7 @@ def reason(error: Exception) -> str:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Relation:
+class TableSql:
     """What to read of a database: SQL that stands where a table can, and what it is called."""
 
     sql: str
@@ -178,9 +186,9 @@ class Relation:
     is_query: bool = True
 
 
-def relation_of(query: str) -> Relation:
+def relation_of(query: str) -> TableSql:
     """Write a query so that it can stand where a table can; a comment at its end stays one."""
-    return Relation(f"(\n{query.strip().removesuffix(';')}\n)")
+    return TableSql(f"(\n{query.strip().removesuffix(';')}\n)")
 
 
 def identifier(name: str) -> str:
@@ -254,7 +262,7 @@ _UNUSABLE = {
 }
 
 
-class DuckFeeder(LocalFeeder):
+class DuckFeeder(Feeder):
     """A relation of DuckDB, opened anew for every scan."""
 
     def __init__(
@@ -264,7 +272,7 @@ class DuckFeeder(LocalFeeder):
         super().__init__(source)
         self._opened, self._names = opened, names
 
-    def _inspect(self) -> Shape:
+    def _inspect(self) -> SourceShape:
         with plain_errors(self.source), self._opened() as relation:
             names = unique_names(self.source, self._names or relation.columns)
             self._seen = _types_of(relation)
@@ -281,7 +289,7 @@ class DuckFeeder(LocalFeeder):
         comes = dict(zip(sql, types, strict=False))  # without columns, one of nothing
         return shape_of(self.source, {name: comes.get(name, reasons[name]) for name in kinds}, sql)
 
-    def _read(self, fields: Sequence[Field]) -> Generator[Batch, None, None]:
+    def _read(self, fields: Sequence[SourceField]) -> Generator[Batch, None, None]:
         long = [field.name for field in fields if field.name in self._long_integers]
         with plain_errors(self.source, long), self._opened() as relation:
             self._check_same(_types_of(relation))
@@ -307,7 +315,7 @@ def _types_of(relation: DuckDBPyRelation) -> dict[str, str]:
 
 
 @contextmanager
-def reader_of(relation: DuckDBPyRelation) -> Iterator[pyarrow.RecordBatchReader]:
+def reader_of(relation: DuckDBPyRelation) -> Iterator[pa.RecordBatchReader]:
     """Read a relation as batches of Arrow; closed whatever happens."""
     with contextlib.closing(relation.to_arrow_reader(BATCH_ROWS)) as reader:
         yield reader
@@ -382,7 +390,7 @@ def _check_select(connection: DuckDBPyConnection, source: str, query: str) -> No
         raise SourceError(f"{source}: the query holds {named}; allowed: exactly one SELECT")
 
 
-def _find_table(connection: DuckDBPyConnection, source: str, table: str | None) -> Relation:
+def _find_table(connection: DuckDBPyConnection, source: str, table: str | None) -> TableSql:
     """Find a table by its name, or the only one there is."""
     import duckdb
 
@@ -391,7 +399,7 @@ def _find_table(connection: DuckDBPyConnection, source: str, table: str | None) 
     for sql in readings_of(name):
         with contextlib.suppress(duckdb.CatalogException, duckdb.BinderException):
             connection.sql(f"SELECT * FROM {sql}")  # noqa: S608 (quoted)
-            return Relation(sql, name, is_query=False)
+            return TableSql(sql, name, is_query=False)
     raise no_such_table(source, name, known)
 
 
@@ -450,7 +458,7 @@ def _tables(node: Any) -> Iterator[str]:
             yield from _tables(item)
 
 
-def result_of(query: str) -> tuple[str, pyarrow.Table]:
+def result_of(query: str) -> tuple[str, pa.Table]:
     """Run a query over the files that it names; return what results call it, and its rows.
 
     The engine is sealed before the query runs: it reads the files that the query names as tables,

@@ -15,6 +15,7 @@ from urllib.parse import unquote
 
 from outlying import sentences as say
 from outlying.errors import ColumnError, SourceError
+from outlying.parsing import pa
 from outlying.parsing.plain import type_texts
 from outlying.sources import recognise, registry
 from outlying.sources.arrow_arrays import of_texts
@@ -22,8 +23,6 @@ from outlying.sources.copies import InputFile, Keys, NotUtf8Error, PrivateCopy
 from outlying.table.table import Table
 
 if TYPE_CHECKING:
-    import pyarrow
-
     from outlying.sources.passes import Feeder
 
 Name: TypeAlias = "str | os.PathLike[str]"
@@ -63,7 +62,7 @@ def read(data: Name, **given: Any) -> Table:
         )
     if re.search("[\ud800-\udfff]", source):  # how Python holds bytes that are no text
         raise SourceError(f"{source!a}: the name is not valid UTF-8; rename the file")
-    file, form = identify(source, recognise.path_of(os.fsdecode(data)))
+    file, form = identify(source, recognise.path_of(data))
     options = registry.check_options(given, form.takes, source)
     encoding = options.pop("encoding", None)
     file = file.as_text(encoding) if form.is_text else file
@@ -93,7 +92,7 @@ def stream(data: Name | Sequence[Name], **given: Any) -> Feeder:
         )
     if isinstance(data, (str, os.PathLike)) and not recognise.are_files(data):
         source = recognise.name_of(data)
-        file, form = identify(source, recognise.path_of(os.fsdecode(data)))
+        file, form = identify(source, recognise.path_of(data))
         if form.stream is None:
             raise _unknown_kind(source, registry.STREAMED_SUFFIXES)
         files, notes = [file], list[str]()
@@ -252,7 +251,7 @@ def _expanded(source: str, item: Name) -> list[InputFile]:
     """Return the files that a path, a pattern or a folder stands for."""
     if isinstance(item, PrivateCopy):
         return [dataclasses.replace(_file(item.path, source=item.source), held=item)]
-    name, path = os.fsdecode(item), recognise.path_of(os.fsdecode(item))
+    name, path = os.fsdecode(item), recognise.path_of(item)
     if path.is_dir():
         return _in_folder(source, path, path)
     if not recognise.is_pattern(name):
@@ -329,7 +328,7 @@ def keys_in(folders: Iterable[str]) -> list[tuple[str, str]]:
     return [(match[1], match[2]) for match in matches if match is not None]
 
 
-def type_keys(files: Sequence[Keys]) -> dict[str, pyarrow.Array]:
+def type_keys(files: Sequence[Keys]) -> dict[str, pa.Array]:
     """Return the columns that folders give (key=value): an array of a value a file."""
     columns = {key: of_texts([dict(keys)[key] for keys in files]) for key, _ in files[0]}
     return type_texts(columns, ("integer", "date"))

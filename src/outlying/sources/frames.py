@@ -14,13 +14,14 @@ import math
 import numbers
 import uuid
 from collections.abc import Iterable, Mapping, Sequence, Set
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from outlying import sentences as say
 from outlying.errors import SourceError, harmless
+from outlying.parsing import pa
 from outlying.sources.arrow_arrays import microseconds, of_mask, of_numbers, of_texts
 from outlying.sources.columns import RawColumn, from_arrow, table_of, text_of_any, unique_names
 from outlying.sources.recognise import is_a, name_of, package_of
@@ -29,9 +30,6 @@ from outlying.table.columns import Column, Floats, Mask
 from outlying.table.row_hash import are_long
 from outlying.table.table import FrameLibrary, SkippedColumn, Table
 from outlying.table.values import Form, are_keys, is_missing, number_of
-
-if TYPE_CHECKING:
-    import pyarrow
 
 _ACCEPTED = (
     f"a path to a file ({', '.join(SUFFIXES)}), a pandas or polars DataFrame, a pyarrow Table, a "
@@ -64,8 +62,6 @@ def read(data: Any) -> Table:
 
 def _frame(data: Any) -> Any:
     """Return a dataframe of pandas or polars as it is, of other libraries as a table of Arrow."""
-    import pyarrow as pa
-
     if is_pandas(data) or isinstance(data, pa.Table) or is_polars(data):
         return data
     if type(data).__name__ in ("LazyFrame", "DuckDBPyRelation"):
@@ -97,8 +93,6 @@ def is_polars(data: object) -> bool:
 
 def _of_series(series: Any) -> RawColumn | str:
     """Return a series of any library as an array; what Arrow refuses by its Python values."""
-    import pyarrow as pa
-
     dtype = getattr(series, "dtype", None)
     if isinstance(series, np.ndarray):
         return _of_numpy(series)
@@ -164,8 +158,6 @@ def _index(native: Any, names: set[str]) -> list[Column]:
 
 def without_columns(data: Any, names: Sequence[str]) -> Any:
     """Return a frame without some columns, if it has them."""
-    import pyarrow as pa
-
     if is_pandas(data):
         return data.drop(columns=[name for name in names if name in data.columns])
     if is_polars(data):
@@ -202,7 +194,6 @@ def with_columns(data: Any, columns: Mapping[str, Sequence[Any]]) -> Any:
 
 def parquet_of(columns: Mapping[str, Sequence[Any]]) -> bytes:
     """Return a Parquet file."""
-    import pyarrow as pa
     import pyarrow.parquet as pq
 
     out = io.BytesIO()
@@ -210,7 +201,7 @@ def parquet_of(columns: Mapping[str, Sequence[Any]]) -> bytes:
     return out.getvalue()
 
 
-def _plain_array(cells: Sequence[Any]) -> pyarrow.Array:
+def _plain_array(cells: Sequence[Any]) -> pa.Array:
     """Return an Arrow array of a column; values of different kinds become texts."""
     made = array_of([harmless(cell) if isinstance(cell, str) else cell for cell in cells])
     assert isinstance(made, RawColumn)  # noqa: S101 - cells of ours can be used
@@ -298,7 +289,7 @@ def _of_numpy(values: npt.NDArray[Any]) -> RawColumn | str:
     return RawColumn(_typed(values, missing))
 
 
-def _typed(values: npt.NDArray[Any], missing: Mask | None) -> pyarrow.Array:
+def _typed(values: npt.NDArray[Any], missing: Mask | None) -> pa.Array:
     kind = values.dtype.kind
     if kind == "b":
         return of_mask(values, missing)
@@ -374,7 +365,7 @@ def _of_kind(kind: Kind, values: Sequence[Any], missing: Mask) -> RawColumn:
     return RawColumn(moments(form, counts, missing))
 
 
-def _texts(values: Sequence[object], missing: Mask) -> pyarrow.Array:
+def _texts(values: Sequence[object], missing: Mask) -> pa.Array:
     pairs = zip(values, missing.tolist(), strict=True)
     return of_texts([None if gap else v if type(v) is str else text_of_any(v) for v, gap in pairs])
 
@@ -391,10 +382,8 @@ def _integers(whole: list[int], missing: Mask) -> RawColumn:
     return RawColumn(of_numbers(rounded, missing))
 
 
-def moments(form: Form, counts: Floats, missing: Mask) -> pyarrow.Array:
+def moments(form: Form, counts: Floats, missing: Mask) -> pa.Array:
     """Return dates, times or durations that are counted as microseconds; far ones by seconds."""
-    import pyarrow as pa
-
     days = np.rint(counts / _DAY_US)
     if form == "date" and not (np.abs(days) >= 2**31 - 1).any():
         return of_numbers(days.astype(np.int32), missing).view(pa.date32())

@@ -27,13 +27,14 @@ from outlying.errors import (
     not_its_own,
     shown,
 )
+from outlying.parsing import pa
 from outlying.sources.databases import describe_error
 from outlying.sources.duckdb import DuckFeeder
 from outlying.sources.passes import (
     BATCH_ROWS,
     Batch,
     BatchFeeder,
-    LocalFeeder,
+    Feeder,
     collected,
 )
 from outlying.sources.recognise import (
@@ -49,7 +50,6 @@ from outlying.table.table import Table
 
 if TYPE_CHECKING:
     import polars
-    import pyarrow
     from deltalake import DeltaTable
     from ibis.expr.types import Table as IbisTable
 
@@ -59,7 +59,7 @@ def read(data: Any, **options: Any) -> Table:
     return collected(stream(data, **options))
 
 
-def stream(data: Any, snapshot: object = None, **options: Any) -> LocalFeeder:
+def stream(data: Any, snapshot: object = None, **options: Any) -> Feeder:
     """Feed from a query, or a table as it is now, or was; later changes do not matter."""
     if hasattr(data, "collect_schema"):
         return _of_polars(data)
@@ -165,7 +165,7 @@ def _of_iceberg(
         table: Any = data if is_open else _open_iceberg(_metadata_of(source, data), is_sealed)
         number = _snapshot_in(source, table, wanted)
         if is_sealed and not is_open:
-            _check_inside(source, path_of(os.fsdecode(data)).resolve(), table, number)
+            _check_inside(source, path_of(data).resolve(), table, number)
 
     def reader(names: Sequence[str] = ()) -> Any:
         fields = tuple(names) or ("*",)
@@ -216,7 +216,7 @@ def _metadata_of(source: str, data: str | os.PathLike[str]) -> str:
         found = re.match(r"v?(\d{1,18})", path.name)
         return int(found[1]) if found else -1
 
-    known = (path_of(os.fsdecode(data)) / "metadata").glob("*.metadata.json")
+    known = (path_of(data) / "metadata").glob("*.metadata.json")
     last = max(known, key=lambda path: (number(path), path.name), default=None)
     if last is None:
         raise SourceError(f"{source}: holds no metadata of an Iceberg table")
@@ -256,12 +256,12 @@ def _of_polars(frame: polars.LazyFrame) -> BatchFeeder:
         column = selectors.by_name(name).as_expr()  # unlike col, it takes no name for a pattern
         return column.cast(polars.Int64) if kind in long else column
 
-    def to_arrow(frame: polars.DataFrame) -> pyarrow.Table:
+    def to_arrow(frame: polars.DataFrame) -> pa.Table:
         """Turn a frame into Arrow with types that all versions of Arrow know."""
         return frame.to_arrow(compat_level=polars.CompatLevel.oldest())
 
-    def types() -> dict[str, pyarrow.DataType | str]:
-        kinds: dict[str, pyarrow.DataType | str] = {}
+    def types() -> dict[str, pa.DataType | str]:
+        kinds: dict[str, pa.DataType | str] = {}
         for name, kind in frame.collect_schema().items():
             if "\0" in name:
                 raise ColumnError(f"{source}: column {name!r} has a NUL in its name; rename it")
@@ -294,10 +294,10 @@ def _of_polars(frame: polars.LazyFrame) -> BatchFeeder:
     return feeder
 
 
-def _of_ibis(table: IbisTable) -> LocalFeeder:
-    import pyarrow as pa
-
-    source = _source_of(table)
+def _of_ibis(table: IbisTable) -> Feeder:
+    source = "Ibis query"
+    with contextlib.suppress(Exception):  # whatever a backend makes of it; a query has no name
+        source = f"{table.get_backend().name} {table.get_name()}"
     with translate_errors(source, explain=describe_error):
         backend = table.get_backend()
         if backend.name == "duckdb":  # whose newer versions lack the method that Ibis calls
@@ -315,10 +315,3 @@ def _of_ibis(table: IbisTable) -> LocalFeeder:
                 yield batch.cast(promised)
 
     return BatchFeeder(source, lambda: schema, batches, describe_error)
-
-
-def _source_of(table: IbisTable) -> str:
-    """Name a table as its database does; a query has no name."""
-    with contextlib.suppress(Exception):  # whatever a backend makes of it
-        return f"{table.get_backend().name} {table.get_name()}"
-    return "Ibis query"

@@ -18,22 +18,18 @@ import functools
 import math
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from queue import SimpleQueue
-from typing import TYPE_CHECKING, Protocol, TypeAlias, TypeVar, cast
+from typing import Protocol, TypeAlias, TypeVar, cast
 
 from outlying.errors import ColumnError, RowAt, SourceError, unknown_name
 from outlying.parallel import usable_workers
+from outlying.parsing import pa
 from outlying.parsing.plain import ALL, TEXT, PlainTally, PlainType, TallyPass, decide, notes_of
 from outlying.sources.arrow_arrays import as_type, is_plain_text, standard_type, unusable
 from outlying.sources.columns import RawColumn, skipped, table_of, unique_names
 from outlying.sources.recognise import Explain, translate_errors, unreadable
 from outlying.table.table import FrameLibrary, SkippedColumn, Table
 
-if TYPE_CHECKING:
-    import pyarrow
-
-    from outlying.table.table import FrameLibrary, SkippedColumn
-
-Batch: TypeAlias = "pyarrow.RecordBatch"
+Batch: TypeAlias = "pa.RecordBatch"
 Progress: TypeAlias = Callable[[int, int], None]  # rows done, of how many; 0: nobody knows
 
 State = TypeVar("State")
@@ -119,23 +115,23 @@ def _raise(error: BaseException | None) -> None:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Field:
+class SourceField:
     """A column that can be read: how to ask for it, what comes, and what is made of that."""
 
     name: str
     sql: str
     """Whatever asks the engine for the column; nothing but the engine's feeder reads it."""
-    comes: pyarrow.DataType
-    type: pyarrow.DataType
+    comes: pa.DataType
+    type: pa.DataType
     reads: PlainType | None = None
     """How texts are typed that come without a type."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Shape:
+class SourceShape:
     """What a table looks like from outside, found once."""
 
-    fields: tuple[Field, ...]
+    fields: tuple[SourceField, ...]
     skipped: tuple[SkippedColumn, ...] = ()
     notes: tuple[str, ...] = ()
 
@@ -155,23 +151,33 @@ class Feeder(abc.ABC):
         self.source = source
         self.scans = 0
         """How often passes have read the rows."""
+        self._rows = 0  # found by the last scan
 
     @abc.abstractmethod
-    def _inspect(self) -> Shape:
+    def _inspect(self) -> SourceShape:
         """Look at the table."""
 
-    @abc.abstractmethod
+    def _read(self, fields: Sequence[SourceField]) -> Generator[Batch, None, None]:
+        """Read batches with these fields in this order, their names left to the caller."""
+        raise NotImplementedError  # by who has passes run elsewhere
+
+    def _total(self) -> int:
+        """Say how many rows there are; 0: nobody knows before the first scan."""
+        return self._rows
+
     def _scan(
         self,
         work: Pass[State],
-        fields: Sequence[Field],
+        fields: Sequence[SourceField],
         progress: Progress | None = None,
         workers: int | None = None,
     ) -> State:
         """Run a pass over all rows of columns, typed or as they come."""
+        with contextlib.closing(self._counted(fields)) as batches:
+            return fold(batches, work, workers, progress, self._total())
 
     @functools.cached_property
-    def raw_shape(self) -> Shape:
+    def raw_shape(self) -> SourceShape:
         """The columns as they come, looked at once; a table without usable ones is refused."""
         shape = self._inspect()
         if not shape.fields:
@@ -188,14 +194,16 @@ class Feeder(abc.ABC):
         return not all(is_plain_text(field.type) for field in self.raw_shape.fields)
 
     @functools.cached_property
-    def shape(self) -> Shape:
+    def shape(self) -> SourceShape:
         """The columns with their types; where there are none, one scan finds them."""
         shape = self.raw_shape
         if self.has_types:
             return shape
         return self._typed(shape, [f for f in shape.fields if is_plain_text(f.type)], ALL)
 
-    def _typed(self, shape: Shape, texts: Sequence[Field], kinds: Sequence[str]) -> Shape:
+    def _typed(
+        self, shape: SourceShape, texts: Sequence[SourceField], kinds: Sequence[str]
+    ) -> SourceShape:
         """Return the shape with types for some columns of texts, found by one scan."""
         tallies = self._scan(TallyPass(), texts) or [PlainTally() for _ in texts]
         found = decide(tallies, kinds, commas=self.commas)
@@ -206,7 +214,7 @@ class Feeder(abc.ABC):
         }
         fields = tuple(typed.get(field.name, field) for field in shape.fields)
         notes = (*shape.notes, *notes_of([field.name for field in texts], found))
-        return Shape(fields, shape.skipped, notes)
+        return SourceShape(fields, shape.skipped, notes)
 
     @property
     def skipped(self) -> tuple[SkippedColumn, ...]:
@@ -218,14 +226,12 @@ class Feeder(abc.ABC):
         """What a reader of results should know about how the table was read."""
         return self.shape.notes
 
-    def schema(self) -> pyarrow.Schema:
+    def schema(self) -> pa.Schema:
         """Return the names of all usable columns and the Arrow types that batches will have.
 
         Texts may come as dictionaries of them, from one batch to the next.
         """
-        import pyarrow
-
-        return pyarrow.schema([(field.name, field.type) for field in self.shape.fields])
+        return pa.schema([(field.name, field.type) for field in self.shape.fields])
 
     def fold(
         self,
@@ -249,37 +255,11 @@ class Feeder(abc.ABC):
     def collect(self, most_rows: float = math.inf, progress: Progress | None = None) -> list[Batch]:
         """Return all batches as they come, in their order; by one scan."""
         self.scans += 1
-        work = _Collect(self.source, most_rows)
+        work = Collect(self.source, most_rows)
         return self._scan(work, self.raw_shape.fields, progress, 1)
 
-
-class LocalFeeder(Feeder):
-    """A table that one machine reads; its kinds say what it looks like and where batches are."""
-
-    _rows = 0  # found by the last scan
-
-    @abc.abstractmethod
-    def _read(self, fields: Sequence[Field]) -> Generator[Batch, None, None]:
-        """Read batches with these fields in this order, their names left to the caller."""
-
-    def _total(self) -> int:
-        """Say how many rows there are; 0: nobody knows before the first scan."""
-        return self._rows
-
-    def _scan(
-        self,
-        work: Pass[State],
-        fields: Sequence[Field],
-        progress: Progress | None = None,
-        workers: int | None = None,
-    ) -> State:
-        with contextlib.closing(self._counted(fields)) as batches:
-            return fold(batches, work, workers, progress, self._total())
-
-    def _counted(self, fields: Sequence[Field]) -> Generator[Batch, None, None]:
+    def _counted(self, fields: Sequence[SourceField]) -> Generator[Batch, None, None]:
         """Read batches as the schema promises; what comes must be what was seen."""
-        import pyarrow as pa
-
         rows = 0
         with contextlib.closing(self._read(fields)) as batches:
             for batch in batches:
@@ -301,11 +281,9 @@ def check_batch(source: str, batch: Batch, names: Sequence[str], first_row: int)
 
     Its rows are counted on from the first one.
     """
-    import pyarrow
-
     try:
         batch.validate(full=True)  # or else its bytes are taken as they are
-    except pyarrow.ArrowInvalid:
+    except pa.ArrowInvalid:
         for name, column in zip(names, batch.columns, strict=True):
             for row, text in enumerate(_bytes_of(column), start=first_row):
                 try:
@@ -320,33 +298,31 @@ def check_batch(source: str, batch: Batch, names: Sequence[str], first_row: int)
         raise
 
 
-def _bytes_of(column: pyarrow.Array) -> list[bytes | None]:
+def _bytes_of(column: pa.Array) -> list[bytes | None]:
     """Return texts as they are written; nothing of other columns.
 
     Where more than the encoding is wrong, Arrow's error says so: places outside are never read.
     """
-    import pyarrow
-
-    is_coded = pyarrow.types.is_dictionary(column.type)
+    is_coded = pa.types.is_dictionary(column.type)
     texts = column.dictionary if is_coded else column
-    kinds = {pyarrow.string(): pyarrow.binary(), pyarrow.large_string(): pyarrow.large_binary()}
+    kinds = {pa.string(): pa.binary(), pa.large_string(): pa.large_binary()}
     if texts.type not in kinds:
         return []
     texts = texts.view(kinds[texts.type])
     texts.validate(full=True)
     if is_coded:
         column.indices.validate(full=True)
-        texts = pyarrow.DictionaryArray.from_arrays(column.indices, texts).dictionary_decode()
+        texts = pa.DictionaryArray.from_arrays(column.indices, texts).dictionary_decode()
     found: list[bytes | None] = texts.to_pylist()
     return found
 
 
 def shape_of(
     source: str,
-    kinds: Mapping[str, pyarrow.DataType | str] | pyarrow.Schema,
+    kinds: Mapping[str, pa.DataType | str] | pa.Schema,
     asks: Mapping[str, str] | None = None,
     notes: Sequence[str] = (),
-) -> Shape:
+) -> SourceShape:
     """Describe columns by the types that come; a text says what cannot be used.
 
     `asks` asks the engine for columns that are not asked for by their names.
@@ -355,21 +331,21 @@ def shape_of(
         kinds = dict(zip(unique_names(source, kinds.names), kinds.types, strict=True))
     reasons = {n: kind if isinstance(kind, str) else unusable(kind) for n, kind in kinds.items()}
     fields = [
-        Field(name, asks[name] if asks else name, kind, standard_type(kind))
+        SourceField(name, asks[name] if asks else name, kind, standard_type(kind))
         for name, kind in kinds.items()
         if reasons[name] is None
     ]
     unused = [skipped(name, what) for name, what in reasons.items() if what is not None]
-    return Shape(tuple(fields), tuple(unused), tuple(notes))
+    return SourceShape(tuple(fields), tuple(unused), tuple(notes))
 
 
-class BatchFeeder(LocalFeeder):
+class BatchFeeder(Feeder):
     """A table that some library brings as batches of Arrow, as often as it is asked to."""
 
     def __init__(
         self,
         source: str,
-        schema: Callable[[], pyarrow.Schema | Mapping[str, pyarrow.DataType | str]],
+        schema: Callable[[], pa.Schema | Mapping[str, pa.DataType | str]],
         batches: Batches,
         explain: Explain = unreadable,
     ) -> None:
@@ -377,11 +353,11 @@ class BatchFeeder(LocalFeeder):
         super().__init__(source)
         self._schema, self._batches, self._explain = schema, batches, explain
 
-    def _inspect(self) -> Shape:
+    def _inspect(self) -> SourceShape:
         with translate_errors(self.source, explain=self._explain):
             return shape_of(self.source, self._schema())
 
-    def _read(self, fields: Sequence[Field]) -> Generator[Batch, None, None]:
+    def _read(self, fields: Sequence[SourceField]) -> Generator[Batch, None, None]:
         names = [field.name for field in fields or self.raw_shape.fields[:1]]
         with translate_errors(self.source, explain=self._explain):
             rows = 0
@@ -397,27 +373,44 @@ def pieces(source: str, batch: Batch, first_row: int) -> Generator[Batch, None, 
         yield batch.slice(start, BATCH_ROWS)
 
 
+def completed(batch: Batch, fields: Sequence[SourceField], keys: Mapping[str, pa.Scalar]) -> Batch:
+    """Return a batch with columns that its folder gives, and gaps for those of other files."""
+    arrays = []
+    for field in fields:
+        if field.name in keys:
+            arrays.append(pa.repeat(keys[field.name], batch.num_rows))
+        elif field.name not in batch.schema.names:
+            arrays.append(pa.nulls(batch.num_rows, field.comes))
+        else:
+            arrays.append(as_type(batch.column(field.name), field.comes))
+    names = [field.name for field in fields]
+    return pa.RecordBatch.from_arrays(arrays, names) if fields else batch
+
+
 class TooManyRowsError(SourceError):
     """A stream has more rows than were wanted."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class _Collect:
+class Collect:
     """A pass that keeps all batches, up to a number of rows."""
 
-    source: str
-    most_rows: float
+    source: str = ""
+    most_rows: float = math.inf
 
     def start(self) -> list[Batch]:
+        """Return no batches."""
         return []
 
     def add(self, state: list[Batch], batch: Batch) -> list[Batch]:
+        """Keep a batch."""
         state.append(batch)
         if sum(item.num_rows for item in state) > self.most_rows:
             raise TooManyRowsError(f"{self.source} has more than {self.most_rows:,} rows")
         return state
 
     def merge(self, state: list[Batch], other: list[Batch]) -> list[Batch]:
+        """Put the batches of two parts of the table together."""
         return [*state, *other]
 
 
@@ -425,8 +418,6 @@ def collected(
     feeder: Feeder, most_rows: float = math.inf, progress: Progress | None = None
 ) -> Table:
     """Read all rows of a stream into memory, in the order they come, by one scan."""
-    import pyarrow as pa
-
     shape, knows_types = feeder.raw_shape, feeder.has_types
     batches = feeder.collect(most_rows, progress)
     parts = [[batch.column(place) for batch in batches] for place in range(len(shape.fields))]

@@ -8,7 +8,7 @@ import os
 import re
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeGuard
 
 from outlying.errors import OutlyingError, SourceError
 
@@ -22,7 +22,7 @@ _ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://")
 
 def name_of(data: object) -> str:
     """Name something as its users do: "pandas DataFrame", "pyarrow Table"; a path by itself."""
-    if isinstance(data, (str, os.PathLike)):
+    if is_path(data):
         return without_secrets(str(getattr(data, "source", os.fsdecode(data))))
     kind, package = type(data), package_of(data)
     return kind.__name__ if package == "builtins" else f"{package} {kind.__name__}"
@@ -37,12 +37,13 @@ def without_secrets(address: str) -> str:
     return f"{found[0]}{place.rpartition('@')[2]}{slash}{re.split('[?#]', path)[0]}"
 
 
-def path_of(name: str) -> Path:
+def path_of(given: str | os.PathLike[str]) -> Path:
     """Return the path that a user names; a file may be called ~."""
+    name = os.fsdecode(given)
     return Path(name).expanduser() if name.startswith("~/") else Path(name)
 
 
-def is_path(data: object) -> bool:
+def is_path(data: object) -> TypeGuard[str | os.PathLike[str]]:
     """Return whether something may be the name of a file: addresses are taken for names too."""
     return isinstance(data, (str, os.PathLike))
 
@@ -54,7 +55,7 @@ def is_address(data: object) -> bool:
 
 def scheme_of(data: object) -> str | None:
     """Return the scheme of an address; None: it is no address."""
-    found = _ADDRESS.match(os.fsdecode(data)) if isinstance(data, (str, os.PathLike)) else None
+    found = _ADDRESS.match(os.fsdecode(data)) if is_path(data) else None
     return None if found is None else found[1]
 
 
@@ -79,7 +80,7 @@ def begins_with(magic: bytes, offset: int = 0) -> Test:
     def test(data: Any) -> bool:
         with contextlib.suppress(OSError, ValueError):
             if is_path(data):
-                with path_of(os.fsdecode(data)).open("rb") as stream:
+                with path_of(data).open("rb") as stream:
                     return stream.read(offset + len(magic))[offset:] == magic
         return False
 
@@ -88,28 +89,23 @@ def begins_with(magic: bytes, offset: int = 0) -> Test:
 
 def is_delta(data: object) -> bool:
     """Return whether something is a Delta Lake table: an open one, or a folder with its log."""
-    return is_a("deltalake", "DeltaTable")(data) or _has(data, "_delta_log")
+    with contextlib.suppress(OSError, ValueError):
+        if is_path(data):
+            return (path_of(data) / "_delta_log").is_dir()
+    return is_a("deltalake", "DeltaTable")(data)
 
 
 def is_iceberg(data: object) -> bool:
     """Return whether something is an Iceberg table: an open one, or a folder with its metadata."""
-    if package_of(data) == "pyiceberg":
-        return True
-    return _has(data, "metadata") and any(
-        (path_of(os.fsdecode(data)) / "metadata").glob("*.metadata.json")  # type: ignore[arg-type]
-    )
-
-
-def _has(data: object, folder: str) -> bool:
     with contextlib.suppress(OSError, ValueError):
-        if isinstance(data, (str, os.PathLike)):
-            return (path_of(os.fsdecode(data)) / folder).is_dir()
-    return False
+        if is_path(data):
+            return any((path_of(data) / "metadata").glob("*.metadata.json"))
+    return package_of(data) == "pyiceberg"
 
 
 def are_files(data: object) -> bool:
     """Return whether something names several files: a folder, a pattern or a list of paths."""
-    if isinstance(data, (str, os.PathLike)):
+    if is_path(data):
         name = os.fsdecode(data)
         with contextlib.suppress(OSError, ValueError):  # for whoever opens it, to say what is wrong
             return path_of(name).is_dir() or is_pattern(name)

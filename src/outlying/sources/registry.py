@@ -12,7 +12,6 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import importlib
-import os
 import re
 import weakref
 from collections.abc import Iterator, Mapping
@@ -189,7 +188,8 @@ def scan(data: Any, *, table: str | None = None, query: str | None = None, **giv
     """
     for option, text in (("table", table), ("query", query)):
         # Python's texts also hold halves of characters, no engine's do
-        if text is not None and not (isinstance(text, str) and _is_whole(text)):
+        is_text = isinstance(text, str) and not re.search("[\ud800-\udfff]", text)
+        if text is not None and not is_text:
             raise OptionError(f"{option} is {shown(text)}; allowed: a text")
     if table is not None and query is not None:
         raise OptionError("table= and query= are both given; one of them says what to read")
@@ -323,10 +323,6 @@ def _sources_of(data: Any) -> Iterator[Source]:
     return (source for source in SOURCES if source.recognises(data))
 
 
-def _is_whole(text: str) -> bool:
-    return not any("\ud800" <= letter <= "\udfff" for letter in text)
-
-
 def _is_streamed(data: Any) -> bool:
     """Return whether data are streamed unless told otherwise; of files, the large ones are."""
     source = next(_sources_of(data))
@@ -334,7 +330,7 @@ def _is_streamed(data: Any) -> bool:
         return recognise.is_feeder(data) or source.stream is not None
     if recognise.is_address(data):
         return bool(module(source.stream).is_large(data))
-    path = recognise.path_of(os.fsdecode(data))
+    path = recognise.path_of(data)
     with contextlib.suppress(OSError, ValueError):  # for the reader, which says what is wrong
         if path.stat().st_size > LARGE:
             suffix = suffix_of(path.name, SUFFIXES)
@@ -352,7 +348,7 @@ def _no_database(data: Any) -> OutlyingError:
         from outlying.sources.files import check_readable
 
         source = name_of(data)
-        check_readable(source, recognise.path_of(os.fsdecode(data)))
+        check_readable(source, recognise.path_of(data))
         return SourceError(
             f"{source}: is no database of DuckDB or SQLite; table= and query= are for databases"
         )

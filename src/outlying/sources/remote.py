@@ -27,7 +27,7 @@ from outlying.sources.recognise import first_line, name_of, scheme_of, translate
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Limits:
+class Timeouts:
     """How long to wait for other machines, in seconds."""
 
     to_connect: float = 15.0
@@ -38,7 +38,7 @@ class Limits:
     """After which a file must have come at a rate of a kibibyte per second."""
 
 
-LIMITS = Limits()
+LIMITS = Timeouts()
 MOST_REDIRECTS = 5
 
 _SLOWEST = 1024  # bytes per second

@@ -14,18 +14,19 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import outlying
 from outlying.errors import OutlyingError, SourceError
+from outlying.parsing import pa
 from outlying.sources.columns import unique_names
 from outlying.sources.passes import (
     Batch,
     Feeder,
-    Field,
     Pass,
     Progress,
-    Shape,
+    SourceField,
+    SourceShape,
     State,
     shape_of,
 )
@@ -37,9 +38,6 @@ from outlying.sources.spark_session import (
     session_of,
     without_warnings,
 )
-
-if TYPE_CHECKING:
-    import pyarrow
 
 FAN_IN = 16  # states that a task of the tree merges
 LEAST_TASKS = 256  # parts are put together only beyond
@@ -132,16 +130,14 @@ _UNUSABLE = {
 }
 
 
-def _plan_of(kind: Any) -> tuple[str, pyarrow.DataType | str]:
+def _plan_of(kind: Any) -> tuple[str, pa.DataType | str]:
     """Return the SQL that selects a Spark type, and what comes, or what cannot be used."""
-    import pyarrow
-
     name = kind.typeName()
     if name not in _TYPES:
         return "", _UNUSABLE.get(name, f"values of type {kind.simpleString()}")
     sql, arrow = _TYPES[name]
     is_instant = arrow == "instant"
-    return sql, pyarrow.timestamp("us", "UTC") if is_instant else pyarrow.type_for_alias(arrow)
+    return sql, pa.timestamp("us", "UTC") if is_instant else pa.type_for_alias(arrow)
 
 
 # --- the feeder ----------------------------------------------------------------------------------
@@ -166,7 +162,7 @@ class SparkFeeder(Feeder):
         super().__init__(source)
         self._frame, self._again, self._least_tasks = frame, again, least_tasks
 
-    def _inspect(self) -> Shape:
+    def _inspect(self) -> SourceShape:
         """Plan the columns, by place: names may hold dots or backticks, or differ only in case."""
         with plain_errors(self.source):
             fields = self._frame.schema.fields
@@ -182,7 +178,7 @@ class SparkFeeder(Feeder):
     def _scan(
         self,
         work: Pass[State],
-        fields: Sequence[Field],
+        fields: Sequence[SourceField],
         progress: Progress | None = None,
         workers: int | None = None,  # noqa: ARG002 - the cluster has its own number of them
     ) -> State:
@@ -211,19 +207,20 @@ class SparkFeeder(Feeder):
                     "looked at; read it again"
                 )
 
-    def _states(self, work: Pass[State], fields: Sequence[Field]) -> Any:
+    def _states(self, work: Pass[State], fields: Sequence[SourceField]) -> Any:
         """Plan the pass: a state of each part, then ever fewer."""
-        import pyarrow
-
         named = self._frame.toDF(*(f"c{place}" for place in range(len(self._frame.columns))))
         selected = named.selectExpr(*[field.sql for field in fields] or ["true AS nothing"])
-        schema = pyarrow.schema([(field.name, field.type) for field in fields])
+        schema = pa.schema([(field.name, field.type) for field in fields])
         session = self._frame.sparkSession
         rows = session.conf.get("spark.sql.execution.arrow.maxRecordsPerBatch")
         size = max(_SMALLEST, _BATCH // max(1, int(rows)))  # keeps a batch of pieces small
         # a Connect server does not say how many tasks run at once
         cores = FAN_IN // 2 if is_remote(session) else session.sparkContext.defaultParallelism
-        fold, merge = Task(fold_part, (work, schema, size)), Task(merge_parts, (work, size))
+        fold, merge = (
+            partial(run_step, step, outlying.__version__, given)
+            for step, given in ((fold_part, (work, schema, size)), (merge_parts, (work, size)))
+        )
         parts = selected.coalesce(max(self._least_tasks, cores * _TASKS_PER_CORE))
         with without_warnings():
             states = parts.mapInArrow(fold, PIECES)
@@ -257,28 +254,21 @@ class Failure:
     error: OutlyingError
 
 
-@dataclasses.dataclass(frozen=True)
-class Task:
-    """What an executor runs: step(batches, *given), by the version that the driver has.
+def run_step(
+    step: Callable[..., Iterator[Batch]], version: str, given: tuple[Any, ...], batches: Any
+) -> Iterator[Batch]:
+    """Run step(*given, batches) on an executor, by the version that the driver has.
 
     Executors need this package: states are values of its classes.
     """
-
-    step: Callable[..., Iterator[Batch]]
-    given: tuple[Any, ...]
-    version: str = outlying.__version__
-
-    def __call__(self, batches: Iterator[Batch]) -> Iterator[Batch]:
-        """Run the step."""
-        if self.version != outlying.__version__:
-            raise RuntimeError(
-                f"executors have outlying {outlying.__version__}, not {self.version}"
-            )
-        return self.step(batches, *self.given)
+    if version != outlying.__version__:
+        words = f"executors have outlying {outlying.__version__}, not {version}"
+        raise RuntimeError(words)  # the traceback, which is searched for the words, has this line
+    return step(*given, batches)
 
 
 def fold_part(
-    batches: Iterator[Batch], work: Pass[State], schema: pyarrow.Schema, size: int
+    work: Pass[State], schema: pa.Schema, size: int, batches: Iterator[Batch]
 ) -> Iterator[Batch]:
     """Fold one part of the table; one without rows gives nothing."""
     part = _own_part()
@@ -289,16 +279,14 @@ def fold_part(
             found = [work.add(state, _typed(batch, schema))]
     except OutlyingError as error:
         found = [Failure(part, error)]
-    for one in found:
-        yield from _as_batches(pieces_of(one, part, size), size)
+    return _packed(found, part, size)
 
 
-def merge_parts(batches: Iterator[Batch], work: Pass[State], size: int) -> Iterator[Batch]:
+def merge_parts(work: Pass[State], size: int, batches: Iterator[Batch]) -> Iterator[Batch]:
     """Put the states of several parts together, one after the other."""
     rows = (zip(*(c.to_pylist() for c in batch.columns), strict=True) for batch in batches)
     part = _own_part()
-    for one in merge_pieces(itertools.chain.from_iterable(rows), work, part):
-        yield from _as_batches(pieces_of(one, part, size), size)
+    return _packed(merge_pieces(itertools.chain.from_iterable(rows), work, part), part, size)
 
 
 def merge_pieces(pieces: Iterable[Piece], work: Pass[State], part: int = -1) -> list[Any]:
@@ -348,35 +336,31 @@ def _own_part() -> int:
 
 def _gather(batches: Iterator[Batch]) -> Iterator[Batch]:
     """Join small batches: Spark's have 10,000 rows, and each costs a pass some time."""
-    import pyarrow
-
     waiting: list[Batch] = []
     rows = size = 0
     for batch in batches:
         if waiting and (rows + batch.num_rows > _ROWS or size + batch.nbytes > _BYTES):
-            yield pyarrow.concat_batches(waiting)
+            yield pa.concat_batches(waiting)
             waiting, rows, size = [], 0, 0
         if batch.num_rows:
             waiting.append(batch)
             rows, size = rows + batch.num_rows, size + batch.nbytes
     if waiting:
-        yield pyarrow.concat_batches(waiting)
+        yield pa.concat_batches(waiting)
 
 
-def _typed(batch: Batch, schema: pyarrow.Schema) -> Batch:
+def _typed(batch: Batch, schema: pa.Schema) -> Batch:
     """Return a batch with the names and types that were promised; it may have no columns."""
-    import pyarrow
-
     if not schema.names:
         return batch.select([])
     cast = [column.cast(kind) for column, kind in zip(batch.columns, schema.types, strict=True)]
-    return pyarrow.RecordBatch.from_arrays(cast, schema=schema)
+    return pa.RecordBatch.from_arrays(cast, schema=schema)
 
 
-def _as_batches(pieces: Iterator[Piece], size: int) -> Iterator[Batch]:
-    import pyarrow
-
-    types = [*[pyarrow.int32()] * 3, pyarrow.binary()]
+def _packed(found: Iterable[Any], part: int, size: int) -> Iterator[Batch]:
+    """Return the state of a part, or its failure, as batches of pieces."""
+    types = [*[pa.int32()] * 3, pa.binary()]
+    pieces = itertools.chain.from_iterable(pieces_of(one, part, size) for one in found)
     while some := list(itertools.islice(pieces, max(1, _BYTES // size))):
-        columns = map(pyarrow.array, zip(*some, strict=True), types)
-        yield pyarrow.RecordBatch.from_arrays(list(columns), list(_COLUMNS))
+        columns = map(pa.array, zip(*some, strict=True), types)
+        yield pa.RecordBatch.from_arrays(list(columns), list(_COLUMNS))

@@ -10,22 +10,23 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 
 from outlying.derived.calendar import DATES, MOST_OTHERS, CalendarFacts
 from outlying.derived.choosing import Facts
 from outlying.derived.texts import MOST_ODD, MOST_REPEATED, KeyFacts, TextFacts
-from outlying.parsing.columns import Decision, decide, not_read
-from outlying.parsing.reading import Reading, Tally, declared_kind
+from outlying.parsing import pa, pc
+from outlying.parsing.columns import Decision, decide
+from outlying.parsing.reading import FORMS, Reading, Tally, declared_kind
 from outlying.sources import arrow_arrays as arrays
-from outlying.sources.arrow_arrays import Array, Coded, arrow, whole
+from outlying.sources.arrow_arrays import Array, Coded, whole
 from outlying.sources.columns import Field, Numbers
-from outlying.table.columns import Column, Floats, Rows
+from outlying.table.columns import Column, Floats, Rows, not_as_declared
 from outlying.table.row_hash import (
     MISSING_HASH,
-    Cells,
+    HashedCells,
     Hashes,
     are_long,
     float_hashes,
@@ -36,9 +37,6 @@ from outlying.table.row_hash import (
 from outlying.table.selection import MOST_TEXTS
 from outlying.table.values import LARGEST_EXACT_INTEGER, TRAILING_ZERO, are_keys
 
-if TYPE_CHECKING:
-    import pyarrow
-
 _RANGE = 2.0**64  # of hashes
 #: More keys than this are not counted; nor are numbers of which more than this occur twice.
 MOST_KEYS = MOST_TEXTS
@@ -47,7 +45,7 @@ _MOST_TWICE = MOST_REPEATED * MOST_KEYS
 _MOST_KEY_ROWS = MOST_KEYS / (1 - MOST_ODD)
 _CHUNK = 1 << 20  # numbers that are hashed at a time
 
-Taken: TypeAlias = Callable[[Rows], "pyarrow.Table"]
+Taken: TypeAlias = Callable[[Rows], "pa.Table"]
 
 
 class Sketch:
@@ -62,8 +60,8 @@ class Sketch:
         self.most = most
         self._hashes: Hashes = np.zeros(0, dtype=np.uint64)
         self._copies: Rows = np.zeros(0, dtype=np.int64)
-        self._rows: pyarrow.Table | None = None
-        self._waiting: list[tuple[Hashes, Rows, pyarrow.Table | None]] = []
+        self._rows: pa.Table | None = None
+        self._waiting: list[tuple[Hashes, Rows, pa.Table | None]] = []
 
     @property
     def hashes(self) -> Hashes:
@@ -78,7 +76,7 @@ class Sketch:
         return self._copies
 
     @property
-    def rows(self) -> pyarrow.Table:
+    def rows(self) -> pa.Table:
         """The rows that were given with them; there must be one."""
         self._settle()
         return self._rows
@@ -146,21 +144,21 @@ class Sketch:
         return self.__dict__
 
 
-def taken(table: pyarrow.Table, rows: Rows) -> pyarrow.Table:
+def taken(table: pa.Table, rows: Rows) -> pa.Table:
     """Return some rows."""
     return table.take(arrays.of_numbers(rows))
 
 
-def joined_rows(tables: Iterable[pyarrow.Table]) -> pyarrow.Table:
+def joined_rows(tables: Iterable[pa.Table]) -> pa.Table:
     """Put rows together, in one piece."""
-    return arrow().concat_tables(tables, promote_options="permissive").combine_chunks()
+    return pa.concat_tables(tables, promote_options="permissive").combine_chunks()
 
 
 # --- columns -------------------------------------------------------------------------------------
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class ColumnFacts:
+class ColumnTotals:
     """What one column holds in all rows."""
 
     missing: int
@@ -170,7 +168,7 @@ class ColumnFacts:
     is_exact: bool = True  # whether they were counted, not estimated
     counts_rows: bool = False  # whether its numbers are those of the rows, in any order
 
-    def joined(self, new: Column, labels: int) -> ColumnFacts:
+    def joined(self, new: Column, labels: int) -> ColumnTotals:
         """Take in one more row, the only one of a column with the labels that are known."""
         if new.is_missing(0):
             return dataclasses.replace(self, missing=self.missing + 1)
@@ -180,19 +178,6 @@ class ColumnFacts:
         are_known = labels == self.distinct  # all that there are
         more = len(new.labels) - labels if are_known else 0
         return dataclasses.replace(self, distinct=(self.distinct or 0) + more)
-
-
-@dataclasses.dataclass(frozen=True, slots=True, eq=False)
-class _Texts:
-    """Texts of some rows, made Python's piece by piece."""
-
-    coded: Coded
-
-    def __len__(self) -> int:
-        return len(self.coded.texts)
-
-    def __getitem__(self, places: slice) -> list[str]:
-        return self.coded.texts[places].to_pylist()  # type: ignore[no-any-return]
 
 
 @dataclasses.dataclass(slots=True)
@@ -269,7 +254,7 @@ class ColumnCounts:
             self.low = low if self.low != self.low else min(self.low, low)
             self.high = high if self.high != self.high else max(self.high, high)
 
-    def add(self, field: Field, array: Array) -> Cells:
+    def add(self, field: Field, array: Array) -> HashedCells:
         """Take in some cells, and return them as row hashes need them."""
         if field.is_numeric:
             return self._add_numbers(field, array)
@@ -281,20 +266,24 @@ class ColumnCounts:
         self.missing += coded.missing
         self.labels.add(
             splitmix64(hashes),
-            lambda places: arrow().table({"text": coded.texts.take(arrays.of_numbers(places))}),
+            lambda places: pa.table({"text": coded.texts.take(arrays.of_numbers(places))}),
             coded.counts(),
         )
         if self.tally is not None:
-            self.tally.add(_Texts(coded), coded.counts)
-        return Cells(field.name, hashes, coded.codes)
+            texts = coded.texts
+            self.tally.add(len(texts), lambda some: texts[some].to_pylist(), coded.counts)
+        return HashedCells(field.name, hashes, coded.codes)
 
-    def _add_numbers(self, field: Field, array: Array) -> Cells:
+    def _add_numbers(self, field: Field, array: Array) -> HashedCells:
         found = field.numbers(array)
         self.missing += found.missing
         self.infinite += found.infinite
         self._look_at(field, found, array)
         if self.hash_sum is not None:
-            self._add_hashes(_hash_sum(found.values) if _may_count_rows(field, found) else None)
+            # of the numbers of rows no two are alike
+            is_wide = found.low >= 0 and found.high - found.low >= len(found.values) - 1
+            may_count_rows = field.read_as == "integer" and is_wide and not found.has_gaps
+            self._add_hashes(_hash_sum(found.values) if may_count_rows else None)
         if isinstance(self.parts, CalendarFacts):
             self.parts = self.parts.merged(CalendarFacts.of(found.values))
         elif self.parts is not None:
@@ -303,13 +292,16 @@ class ColumnCounts:
         if self.clock is not None:
             self.clock = _merged_clocks(self.clock, CalendarFacts.of_clock(found.values))
         cells = _number_cells(field, found, array)
-        if field.is_compared and _may_be_long(field, array):
-            self._count_keys(cells.hashes)
+        if field.is_compared and _may_be_long(field, array):  # they may turn out to be categories
+            hashes = cells.hashes
+            if self.labels.is_whole:  # a quick look
+                hashes = arrays.held(arrays.of_numbers(hashes).unique())
+            self.labels.add(splitmix64(hashes[hashes != MISSING_HASH]))
         return cells
 
     def _look_at(self, field: Field, found: Numbers, array: Array) -> None:
         low, high = found.low, found.high
-        if arrow().types.is_integer(array.type):
+        if pa.types.is_integer(array.type):
             if _is_at_limit(found):
                 values, missing = whole(array)
                 known = values if missing is None else values[~missing]
@@ -318,12 +310,6 @@ class ColumnCounts:
         elif self.is_whole and field.form == "number":
             self.is_whole = _are_whole(found.values)
         self._widen(low, high)
-
-    def _count_keys(self, hashes: Hashes) -> None:
-        """Count whole numbers that may turn out to be categories; at first by a quick look."""
-        if self.labels.is_whole:
-            hashes = arrays.held(arrays.of_numbers(hashes).unique())
-        self.labels.add(splitmix64(hashes[hashes != MISSING_HASH]))
 
     def part_facts(self, field: Field, rows: int) -> Facts | None:
         """Return what decides on the parts of a column, as all of so many rows show its type."""
@@ -372,38 +358,32 @@ def _facts_of_meaning(reading: Reading, texts: Sequence[str], rows: Rows) -> Fac
     return clock if clock.is_clock else KeyFacts.of(numbers, rows)
 
 
-def _may_count_rows(field: Field, found: Numbers) -> bool:
-    """Return whether some numbers may be those of rows, of which there are no two alike."""
-    is_wide = found.low >= 0 and found.high - found.low >= len(found.values) - 1
-    return field.read_as == "integer" and is_wide and not found.has_gaps
-
-
 def _hash_sum(values: Floats) -> int:
     return int(splitmix64(float_hashes(values)).sum(dtype=np.uint64))
 
 
-def cells_of(field: Field, array: Array) -> Cells:
+def cells_of(field: Field, array: Array) -> HashedCells:
     """Return some cells as row hashes need them, without counting anything."""
     if field.is_numeric:
         return _number_cells(field, field.numbers(array), array)
     coded = field.coded(array, are_distinct=False)
-    return Cells(field.name, _label_hashes(field, coded), coded.codes)
+    return HashedCells(field.name, _label_hashes(field, coded), coded.codes)
 
 
-def hashes_of_rows(fields: Sequence[Field], table: pyarrow.Table) -> Hashes:
+def hashes_of_rows(fields: Sequence[Field], table: pa.Table) -> Hashes:
     """Return the row hashes of some rows in memory."""
     cells = [cells_of(field, table.column(field.name).combine_chunks()) for field in fields]
     return splitmix64(salted_sums(cells, len(table)))
 
 
-def _number_cells(field: Field, found: Numbers, array: Array) -> Cells:
+def _number_cells(field: Field, found: Numbers, array: Array) -> HashedCells:
     if not (_may_be_long(field, array) and _is_at_limit(found)):
-        return Cells(field.name, float_hashes(found.values))
+        return HashedCells(field.name, float_hashes(found.values))
     values, missing = whole(array)
     hashes = whole_hashes(values)
     if missing is not None:
         hashes[missing] = MISSING_HASH
-    return Cells(field.name, hashes)
+    return HashedCells(field.name, hashes)
 
 
 def _may_be_long(field: Field, array: Array) -> bool:
@@ -435,31 +415,32 @@ def _as_written(field: Field, counts: ColumnCounts) -> Field:
     wrong = None if counts.tally is None else counts.tally.styles.get(None)
     if wanted is not None and (wrong is not None or (decision and decision.misfits)):
         texts = [*(decision.misfits if decision else ()), *([wrong.example] if wrong else [])]
-        raise not_read(field.name, wanted, min(filter(None, texts)), "some row")
+        example = min(filter(None, texts))
+        raise not_as_declared(field.name, FORMS[wanted], example, "some row")
     if decision is not None:
         return dataclasses.replace(field, written=decision.reading)
     return field if wanted is None else dataclasses.replace(field, written=Reading.declared(wanted))
 
 
-def facts_of(field: Field, counts: ColumnCounts, rows: int) -> ColumnFacts:
+def facts_of(field: Field, counts: ColumnCounts, rows: int) -> ColumnTotals:
     """Return what is told of a column of all rows, as these show its type."""
     missing = counts.missing + counts.infinite
     if field.written is not None:
         decision = counts.decision()
         ends = (math.nan, math.nan) if decision is None else decision.ends
         unread = 0 if decision is None else decision.missing
-        return ColumnFacts(missing + unread, *ends, None)
+        return ColumnTotals(missing + unread, *ends, None)
     if field.is_numeric:
         ends, counts_rows = (float(counts.low), float(counts.high)), counts.counts_rows(rows)
-        return ColumnFacts(missing, *ends, None, counts_rows=counts_rows)
+        return ColumnTotals(missing, *ends, None, counts_rows=counts_rows)
     seen = counts.labels
-    return ColumnFacts(missing, math.nan, math.nan, seen.distinct, seen.is_whole)
+    return ColumnTotals(missing, math.nan, math.nan, seen.distinct, seen.is_whole)
 
 
 def _label_hashes(field: Field, coded: Coded) -> Hashes:
     if not field.are_labels_of_numbers:
         return coded.numbers()
-    texts = arrow().compute.replace_substring_regex(coded.texts, TRAILING_ZERO, "")
+    texts = pc.replace_substring_regex(coded.texts, TRAILING_ZERO, "")
     return dataclasses.replace(coded, texts=texts).numbers()
 
 

@@ -22,9 +22,9 @@ from outlying.kernel.sweep import located
 from outlying.method.density import Counts
 from outlying.method.distribution import Bounds, Distribution
 from outlying.method.profiles import CategoricalProfile, NumericProfile
+from outlying.parsing import pa, pc
 from outlying.search.evaluation import ContextView
 from outlying.sources import arrow_arrays as arrays
-from outlying.sources.arrow_arrays import arrow
 from outlying.table.columns import Column, Floats
 from outlying.table.values import Form, Value
 
@@ -309,9 +309,8 @@ class Histograms:
 
         From then on bins are counted.
         """
-        pa = arrow()
         known = values.slice(0, 0) if self.values is None else self.values
-        codes = arrays.filled(pa.compute.index_in(values, value_set=known), -1) + np.int64(1)
+        codes = arrays.filled(pc.index_in(values, value_set=known), -1) + np.int64(1)
         fresh = np.flatnonzero(codes == 0)
         if self.grid is not None and len(known) + len(fresh) > self.limit:
             self._count_by_bins(self.grid)

@@ -13,15 +13,15 @@ import dataclasses
 import functools
 import itertools
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from outlying.parsing import pa
 from outlying.search.bounds import StrengthBounds
 from outlying.search.cells import Attribute, Numbers, NumericAttribute
 from outlying.search.evidence import Evidence, Standing
 from outlying.search.model import BATCH, Model
-from outlying.sources import columns as source_columns
 from outlying.sources.columns import Field
 from outlying.sources.passes import Batch
 from outlying.stream.counting import hashes_of_rows, joined_rows, taken
@@ -37,9 +37,6 @@ from outlying.table.columns import (
 from outlying.table.row_hash import Hashes
 from outlying.table.targets import Key
 from outlying.table.values import Value
-
-if TYPE_CHECKING:
-    import pyarrow
 
 #: Scores count in an order up to so many decimals.
 _DECIMALS = 9
@@ -73,11 +70,6 @@ class ColumnReader:
         """What questions know the column by."""
         return self.field.name if self.derivation is None else self.derivation.key
 
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The columns of the table that are read for it."""
-        return (self.field.name, *(field.name for field in self.given))
-
 
 def columns_in(batch: Batch, readers: Iterable[ColumnReader]) -> list[Column]:
     """Return columns of a batch; those that several are derived from are read once.
@@ -104,9 +96,9 @@ def columns_in(batch: Batch, readers: Iterable[ColumnReader]) -> list[Column]:
 
 
 def _plain(field: Field, array: Any) -> Column:
-    cells = field.read(array)
-    if isinstance(cells, source_columns.Numbers):
-        return NumericColumn(field.name, field.read_as, cells.values)
+    if field.is_numeric:
+        return NumericColumn(field.name, field.read_as, field.numbers(array).values)
+    cells = field.coded(array)
     labels: Any = tuple(cells.labels)
     return CategoricalColumn(field.name, field.read_as, cells.codes, labels)
 
@@ -161,7 +153,7 @@ class RankedRows:
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
-class Ranked:
+class StreamRanking:
     """What a pass over all rows found: the first by either score, and how all rows stand."""
 
     by_strength: RankedRows
@@ -210,7 +202,7 @@ class TopRows:
         is_tied = (scores[0, places] == last[0]) & (scores[1, places] >= last[1])
         return np.asarray(places[(scores[0, places] > last[0]) | is_tied])
 
-    def add(self, scores: Floats, hashes: Hashes, table: pyarrow.Table) -> None:
+    def add(self, scores: Floats, hashes: Hashes, table: pa.Table) -> None:
         """Take in rows with both scores, the one that decides first."""
         if not len(hashes):
             return
@@ -229,7 +221,7 @@ class ScoreState:
     by_combination: TopRows
     rows: int = 0
     exceptional: int = 0
-    waiting: list[tuple[list[Numbers], pyarrow.Table]] = dataclasses.field(default_factory=list)
+    waiting: list[tuple[list[Numbers], pa.Table]] = dataclasses.field(default_factory=list)
 
     @property
     def tops(self) -> tuple[tuple[TopRows, list[int]], ...]:
@@ -242,7 +234,7 @@ class ScorePass:
 
     def __init__(self, model: Model, profile: Profile, most: int) -> None:
         """Plan by a model of the rows that were drawn, and by how many rows are kept."""
-        self.fields, self.most = profile.fields, most
+        self.fields, self.most = profile.fields, most  # of all that names a row or says what it is
         self._plain = [dataclasses.replace(field, written=None) for field in profile.fields]
         known = {field.name: field for field in profile.fields}
         self.readers = [ColumnReader.of(own.column, known) for own in model.attributes]
@@ -266,11 +258,6 @@ class ScorePass:
         self.__dict__.update(state)
         for place, own in enumerate(fitted):
             self.model._once(place, lambda own=own: own)  # type: ignore[misc]
-
-    @property
-    def columns(self) -> list[str]:
-        """The columns to be read: all that name a row or say what it holds."""
-        return [field.name for field in self.fields]
 
     def start(self) -> ScoreState:
         """Return the state of no rows."""
@@ -316,13 +303,13 @@ class ScorePass:
         self._judge(state, BATCH)
         return state
 
-    def finish(self, state: ScoreState, profile: Profile, standing: Standing) -> Ranked:
+    def finish(self, state: ScoreState, profile: Profile, standing: Standing) -> StreamRanking:
         """Return what was found, with what the first rows hold."""
         self._judge(state, 1)
         first, second = (self._ranked(top, profile, order) for top, order in state.tops)
         home = profile.with_rows(state.by_strength.table, [])
         counts = state.rows, state.exceptional
-        return Ranked(first, second, *counts, standing, self.drawn[1], home)
+        return StreamRanking(first, second, *counts, standing, self.drawn[1], home)
 
     def _ranked(self, top: TopRows, profile: Profile, order: list[int]) -> RankedRows:
         values = tuple(values_of(self.fields, top.table))

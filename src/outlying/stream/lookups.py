@@ -1,4 +1,4 @@
-"""What else is asked of all rows: some by their values, their past, columns that say nothing.
+"""What else is asked of all rows: some by their values, and columns that say nothing.
 
 Each is a pass of its own, but for rows that are asked for at first: the first pass finds them too.
 """
@@ -6,9 +6,10 @@ Each is a pass of its own, but for rows that are asked for at first: the first p
 from __future__ import annotations
 
 import dataclasses
+import functools
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias, cast
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 
@@ -28,11 +29,11 @@ from outlying.stream.counting import (
     taken,
     typed_by_all_rows,
 )
-from outlying.stream.profile import Profile, copied, takeable
+from outlying.stream.profile import Profile, ProfileState, copied, takeable
 from outlying.table.columns import Column, Rows
 from outlying.table.row_hash import (
     MISSING_HASH,
-    Cells,
+    HashedCells,
     Hashes,
     float_hashes,
     label_hashes,
@@ -43,32 +44,37 @@ from outlying.table.table import SkippedColumn, Table, where_text
 from outlying.table.targets import RowRequest, Where, check_where, is_mark, no_mark, not_a_mark
 from outlying.table.values import Value, is_missing, text_of, without_trailing_zero
 
-if TYPE_CHECKING:
-    import pyarrow
-
 #: One where may stand for this many rows.
 MOST_ROWS = 10_000
 
 _WHOLE = re.compile(r"-?[1-9][0-9]*|0")
 
-#: The hashes of wheres in ascending order, by the columns that they name.
-HashesByColumns: TypeAlias = tuple[tuple[tuple[str, ...], Hashes], ...]
-
-
 # --- rows that are asked for ---------------------------------------------------------------------
 
 
-@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+@dataclasses.dataclass(slots=True)
+class LookupState(ProfileState):
+    """What was found among some rows, and counts of columns that are only looked at.
+
+    Rows are known by the hash of their where; where it stands for many, by their own.
+    """
+
+    fitting: int = 0  # rows that fit a where, or are marked
+    no_marks: tuple[Value, ...] = ()  # what is none where marks are looked for: one of it, or none
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
 class Lookup:
-    """What rows to look for: one for each of several wheres, or every one that fits.
+    """A pass for rows that are asked for: one for each of several wheres, or every one that fits.
 
     A where has a hash, as a row has: that of the columns it names.
     """
 
     asked: RowRequest
     wheres: tuple[Where, ...]
-    hashes: Hashes
-    plan: LookupPass
+    hashes: Hashes  # of the wheres
+    compared: tuple[Field, ...]
+    beside: tuple[Field, ...]  # columns that are looked at, but not compared
 
     @classmethod
     def of(
@@ -77,43 +83,103 @@ class Lookup:
         """Check what is looked for, before any row is read."""
         table = _unread(fields, unusable)
         by_name = {field.name: field for field in fields}
-        groups: dict[tuple[str, ...], list[int]] = {}
         wheres: list[Where] = list(asked.wheres or ()) if asked.every is None else [asked.every]
+        hashes = []
+        for place, one in enumerate(wheres):
+            with asked.about(place):
+                hashes.append(_hash_of(check_where(one), by_name, table))
         if asked.marks is not None:
             table.column(asked.marks)
             wheres = [{asked.marks: True}]
-        hashes = []
-        for place, one in enumerate(wheres if asked.marks is None else ()):
-            with asked.about(place):
-                hashes.append(_hash_of(check_where(one), by_name, table))
-            groups.setdefault(tuple(sorted(one)), []).append(hashes[-1])
         names = {name for one in wheres for name in one}
-        plan = LookupPass(
-            tuple(field for field in fields if field.is_compared),
-            tuple(field for field in fields if field.name in names and not field.is_compared),
-            tuple((names, np.unique(np.array(of, np.uint64))) for names, of in groups.items()),
-            asked.every is not None or asked.marks is not None,
-            max(len(wheres), MOST_ROWS),
-            asked.marks,
-        )
-        return cls(asked, tuple(wheres), np.array(hashes, np.uint64), plan)
+        compared = tuple(field for field in fields if field.is_compared)
+        beside = (field for field in fields if field.name in names and not field.is_compared)
+        return cls(asked, tuple(wheres), np.array(hashes, np.uint64), compared, tuple(beside))
+
+    @property
+    def is_for_every(self) -> bool:
+        """Whether one where, or a mark, stands for all rows that fit."""
+        return self.asked.every is not None or self.asked.marks is not None
+
+    @functools.cached_property
+    def groups(self) -> dict[tuple[str, ...], Hashes]:
+        """The hashes of wheres in ascending order, by the columns that they name."""
+        found: dict[tuple[str, ...], list[np.uint64]] = {}
+        for where, own in zip(self.wheres, self.hashes, strict=False):  # marks have no hash
+            found.setdefault(tuple(sorted(where)), []).append(own)
+        return {names: np.unique(np.array(own)) for names, own in found.items()}
+
+    @property
+    def fields(self) -> tuple[Field, ...]:
+        """How the columns are read."""
+        return (*self.compared, *self.beside)
+
+    def start(self) -> LookupState:
+        """Return the state of no rows."""
+        counts = {field.name: ColumnCounts.of(field) for field in self.beside}
+        return LookupState(counts, Sketch(max(len(self.wheres), MOST_ROWS)))
+
+    def add(self, state: LookupState, batch: Batch) -> LookupState:
+        """Take in a batch of rows."""
+        if batch.num_rows == 0:
+            return state
+        arrays = takeable(batch, self.fields)
+        state.rows += batch.num_rows
+        for places, hashes in self._found(state, arrays, batch.num_rows):
+            state.fitting += len(places)
+            if self.is_for_every and state.fitting > MOST_ROWS:
+                continue  # far too many, which will be refused: only their number counts
+            table = copied(self.fields, arrays, places)
+            # Rows of one where differ in columns that are compared, or not at all.
+            known_by = hashes_of_rows(self.compared, table) if self.is_for_every else hashes
+            state.sketch.add(known_by, lambda some, table=table: taken(table, some))  # type: ignore[misc]
+        return state
+
+    def _found(
+        self, state: LookupState, arrays: Mapping[str, Array], rows: int
+    ) -> Iterator[tuple[Rows, Hashes]]:
+        """Return rows of a batch that are looked for, with the hashes of the wheres they fit."""
+        names = {name for group in self.groups for name in group}
+        cells = {f.name: cells_of(f, arrays[f.name]) for f in self.compared if f.name in names}
+        for field in self.beside:
+            cells[field.name] = state.counts[field.name].add(field, arrays[field.name])
+        for group, wanted in self.groups.items():
+            found = salted_sums([cells[name] for name in group], rows)
+            near = np.minimum(np.searchsorted(wanted, found), len(wanted) - 1)
+            places = np.flatnonzero(wanted[near] == found)
+            if len(places):
+                yield places, found[places]
+        if self.asked.marks is not None:
+            field = next(field for field in self.fields if field.name == self.asked.marks)
+            marked, no_marks = _marked(field, arrays[field.name])
+            state.no_marks = _first((*state.no_marks, *no_marks))
+            if len(marked):
+                yield marked, np.zeros(len(marked), np.uint64)
+
+    def merge(self, state: LookupState, other: LookupState) -> LookupState:
+        """Put what was found in two parts of the table together."""
+        state.merge(other)
+        state.fitting += other.fitting
+        state.no_marks = _first((*state.no_marks, *other.no_marks))
+        return state
 
     def finish(self, state: LookupState, profile: Profile) -> Profile:
         """Return the profile with the rows that were found behind those that were drawn."""
         if not self.wheres:
             return profile
-        beside = [typed_by_all_rows(f, state.counts[f.name], state.rows) for f in self.plan.beside]
-        if self.plan.marks is None:  # check once more, by what all rows show columns to hold
+        beside = [typed_by_all_rows(f, state.counts[f.name], state.rows) for f in self.beside]
+        marks = self.asked.marks
+        if marks is None:  # check once more, by what all rows show columns to hold
             table = _unread([*profile.fields, *beside], profile.table.skipped)
             for place, where in enumerate(self.wheres):
                 with self.asked.about(place):
                     table.matching(where)
         elif state.no_marks:
-            raise RowError(not_a_mark(self.plan.marks, state.no_marks[0], "some row"))
+            raise RowError(not_a_mark(marks, state.no_marks[0], "some row"))
         elif not state.fitting:
-            raise RowError(no_mark(self.plan.marks))
-        places = self._every(state) if self.plan.is_for_every else self._one_each(state.found)
-        return profile.with_rows(taken(state.found.rows, places), beside)
+            raise RowError(no_mark(marks))
+        places = self._every(state) if self.is_for_every else self._one_each(state.sketch)
+        return profile.with_rows(taken(state.sketch.rows, places), beside)
 
     def _every(self, state: LookupState) -> Rows:
         """Return the places of all rows that fit, among the distinct ones that were found."""
@@ -125,7 +191,7 @@ class Lookup:
                 f"{state.fitting:,} rows have {wanted}; at most {MOST_ROWS:,} are explained at "
                 "once where the table is streamed: add a column to where"
             )
-        return np.repeat(np.arange(len(state.found.hashes)), state.found.copies)
+        return np.repeat(np.arange(len(state.sketch.hashes)), state.sketch.copies)
 
     def _one_each(self, found: Sketch) -> Rows:
         """Return the place of the only row of each where among those that were found."""
@@ -155,7 +221,7 @@ def _hash_of(where: Where, fields: Mapping[str, Field], table: Table) -> int:
         if may_be_key and _WHOLE.fullmatch(value):
             known[name] = int(value)
     table.matching(known)
-    cells = [Cells(name, _hash_of_cell(fields[name], value)) for name, value in where.items()]
+    cells = [HashedCells(name, _hash_of_cell(fields[name], value)) for name, value in where.items()]
     return int(salted_sums(cells, 1)[0])
 
 
@@ -203,91 +269,6 @@ def _are_read(field: Field, values: Sequence[Any]) -> bool:
     return len(texts) < len(values) or not np.isnan(field.written.numbers(texts)).all()
 
 
-@dataclasses.dataclass(slots=True)
-class LookupState:
-    """What was found among some rows."""
-
-    counts: dict[str, ColumnCounts]  # of columns that are only looked at
-    found: Sketch  # by the hash of their where; where it stands for many, by their own
-    rows: int = 0
-    fitting: int = 0  # rows that fit a where, or are marked
-    no_marks: tuple[Value, ...] = ()  # what is none where marks are looked for: one of it, or none
-
-
-@dataclasses.dataclass(frozen=True, slots=True, eq=False)
-class LookupPass:
-    """What rows to look for, and how the columns are read that are compared or looked at."""
-
-    compared: tuple[Field, ...]
-    beside: tuple[Field, ...]  # looked at, but not compared
-    wheres: HashesByColumns
-    is_for_every: bool  # whether one where stands for all rows that fit
-    most: int
-    marks: str | None = None
-
-    @property
-    def fields(self) -> tuple[Field, ...]:
-        """How the columns are read."""
-        return (*self.compared, *self.beside)
-
-    @property
-    def columns(self) -> list[str]:
-        """The columns to be read."""
-        return [field.name for field in self.fields]
-
-    def start(self) -> LookupState:
-        """Return the state of no rows."""
-        counts = {field.name: ColumnCounts.of(field) for field in self.beside}
-        return LookupState(counts, Sketch(self.most))
-
-    def add(self, state: LookupState, batch: Batch) -> LookupState:
-        """Take in a batch of rows."""
-        if batch.num_rows == 0:
-            return state
-        arrays = takeable(batch, self.fields)
-        state.rows += batch.num_rows
-        for places, hashes in self._found(state, arrays, batch.num_rows):
-            state.fitting += len(places)
-            if self.is_for_every and state.fitting > MOST_ROWS:
-                continue  # far too many, which will be refused: only their number counts
-            table = copied(self.fields, arrays, places)
-            # Rows of one where differ in columns that are compared, or not at all.
-            known_by = hashes_of_rows(self.compared, table) if self.is_for_every else hashes
-            state.found.add(known_by, lambda some, table=table: taken(table, some))  # type: ignore[misc]
-        return state
-
-    def _found(
-        self, state: LookupState, arrays: Mapping[str, Array], rows: int
-    ) -> Iterator[tuple[Rows, Hashes]]:
-        """Return rows of a batch that are looked for, with the hashes of the wheres they fit."""
-        names = {name for group, _ in self.wheres for name in group}
-        cells = {f.name: cells_of(f, arrays[f.name]) for f in self.compared if f.name in names}
-        for field in self.beside:
-            cells[field.name] = state.counts[field.name].add(field, arrays[field.name])
-        for group, wanted in self.wheres:
-            found = salted_sums([cells[name] for name in group], rows)
-            near = np.minimum(np.searchsorted(wanted, found), len(wanted) - 1)
-            places = np.flatnonzero(wanted[near] == found)
-            if len(places):
-                yield places, found[places]
-        if self.marks is not None:
-            field = next(field for field in self.fields if field.name == self.marks)
-            marked, no_marks = _marked(field, arrays[self.marks])
-            state.no_marks = _first((*state.no_marks, *no_marks))
-            if len(marked):
-                yield marked, np.zeros(len(marked), np.uint64)
-
-    def merge(self, state: LookupState, other: LookupState) -> LookupState:
-        """Put what was found in two parts of the table together."""
-        state.rows += other.rows
-        state.fitting += other.fitting
-        state.no_marks = _first((*state.no_marks, *other.no_marks))
-        for name, counts in other.counts.items():
-            state.counts[name].merge(counts)
-        state.found.merge(other.found)
-        return state
-
-
 def _marked(field: Field, array: Array) -> tuple[Rows, tuple[Value, ...]]:
     """Return the rows that a column marks, and one of the values that are no marks."""
     column = Field(field.name, field.form, is_compared=False).column(array)
@@ -308,7 +289,7 @@ class Together:
 
     def __init__(self, passes: Sequence[Any]) -> None:
         self.passes = tuple(passes)
-        self.columns = list(dict.fromkeys(name for each in passes for name in each.columns))
+        self.fields = [field for each in passes for field in each.fields]
 
     def start(self) -> list[Any]:
         """Return the states of no rows."""
@@ -327,12 +308,8 @@ class Together:
 # --- columns that say nothing, as the rows drawn suggest -----------------------------------------
 
 
-@dataclasses.dataclass(slots=True)
-class EvidenceState:
-    """What was seen of some rows."""
-
-    broken: set[str]  # copies that are none
-    pairs: dict[str, set[tuple[Value, Value]]]  # categories beside those of the original
+#: For each copy the categories beside those of the original, if it renames these; None: it is none.
+EvidenceState: TypeAlias = dict[str, set[tuple[Value, Value]] | None]
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
@@ -359,39 +336,35 @@ class EvidencePass:
         fields = tuple(field for field in profile.fields if field.name in names)
         return cls(fields, copies, counting)
 
-    @property
-    def columns(self) -> list[str]:
-        """The columns to be read."""
-        return [field.name for field in self.fields]
-
     def start(self) -> EvidenceState:
         """Return the state of no rows."""
-        return EvidenceState(set(), {copy.name: set() for copy in self.copies if _is_renamed(copy)})
+        return {copy.name: set() for copy in self.copies}
 
     def add(self, state: EvidenceState, batch: Batch) -> EvidenceState:
         """Take in a batch of rows."""
         columns = {field.name: field.column(batch.column(field.name)) for field in self.fields}
         for copy in self.copies:
-            column, original = columns[copy.name], columns[copy.original]
-            if copy.name in state.pairs:
+            column, original, pairs = columns[copy.name], columns[copy.original], state[copy.name]
+            is_renamed = not copy.is_same and not copy.tolerance
+            if pairs is not None and is_renamed:
+                pairs |= _pairs(column, original)
                 is_right = bool((column.missing() == original.missing()).all())
-                state.pairs[copy.name] |= _pairs(column, original)
             else:
-                is_right = copy.name in state.broken or copy.holds(column, original)
+                is_right = pairs is not None and copy.holds(column, original)
             if not is_right:
-                state.broken.add(copy.name)
+                state[copy.name] = None
         return state
 
     def merge(self, state: EvidenceState, other: EvidenceState) -> EvidenceState:
         """Put what was seen of two parts of the table together."""
-        state.broken |= other.broken
-        for name, pairs in other.pairs.items():
-            state.pairs[name] |= pairs
+        for name, pairs in other.items():
+            own = state[name]
+            state[name] = None if own is None or pairs is None else own | pairs
         return state
 
     def finish(self, state: EvidenceState, profile: Profile) -> Profile:
         """Return the profile without the columns that are no evidence."""
-        copies = [copy for copy in self.copies if _holds(copy, state)]
+        copies = [copy for copy in self.copies if _holds(copy, state[copy.name])]
         left_out = (*map(row_numbers, self.counting), *(copy.skipped() for copy in copies))
         names = {item.name for item in left_out}
         return dataclasses.replace(
@@ -402,14 +375,9 @@ class EvidencePass:
         )
 
 
-def _is_renamed(copy: Copy) -> bool:
-    return not copy.is_same and not copy.tolerance
-
-
-def _holds(copy: Copy, state: EvidenceState) -> bool:
-    pairs = state.pairs.get(copy.name, set())
-    own, others = {one for one, _ in pairs}, {other for _, other in pairs}
-    if copy.name in state.broken or not len(pairs) == len(own) == len(others):
+def _holds(copy: Copy, pairs: set[tuple[Value, Value]] | None) -> bool:
+    """Return whether a copy is one in all rows: each category stands beside one other."""
+    if pairs is None or not len(pairs) == len(dict(pairs)) == len({other for _, other in pairs}):
         return False
     ordered = sorted((str(text), cast(int, number)) for number, text in pairs)
     return not copy.is_code or are_codes({text: float(number) for text, number in ordered})
@@ -429,31 +397,6 @@ def _pairs(column: Column, original: Column) -> set[tuple[Value, Value]]:
     return {(column.value(row), original.value(row)) for row in first if not column.is_missing(row)}
 
 
-@dataclasses.dataclass(frozen=True, slots=True, eq=False)
-class PastPass:
-    """All rows of some columns, which are held while it is found out what their past says."""
-
-    fields: tuple[Field, ...]
-
-    @property
-    def columns(self) -> list[str]:
-        """The columns to be read."""
-        return [field.name for field in self.fields]
-
-    def start(self) -> list[pyarrow.Table]:
-        """Return no rows."""
-        return []
-
-    def add(self, state: list[pyarrow.Table], batch: Batch) -> list[pyarrow.Table]:
-        """Take in a batch of rows."""
-        rows = np.arange(batch.num_rows)
-        return [*state, copied(self.fields, takeable(batch, self.fields), rows)]
-
-    def merge(self, state: list[pyarrow.Table], other: list[pyarrow.Table]) -> list[pyarrow.Table]:
-        """Put the rows of two parts of the table together."""
-        return state + other
-
-
 @dataclasses.dataclass(frozen=True, slots=True)
 class CountPass:
     """How often relations hold, counted in all rows, where these are too many to be held."""
@@ -467,11 +410,6 @@ class CountPass:
         relations = tuple(item for item in profile.derivations if isinstance(item, Held))
         names = {name for item in relations for name in item.used}
         return cls(tuple(field for field in profile.fields if field.name in names), relations)
-
-    @property
-    def columns(self) -> list[str]:
-        """The columns to be read."""
-        return [field.name for field in self.fields]
 
     def start(self) -> Counts:
         """Return the counts of no rows."""

@@ -11,7 +11,7 @@ import dataclasses
 import functools
 import itertools
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -34,24 +34,15 @@ from outlying.search.memory import (
     knows_column,
 )
 from outlying.search.model import Model
-from outlying.stream.judging import Ranked, ScorePass, numbering
-from outlying.stream.lookups import (
-    CountPass,
-    EvidencePass,
-    Lookup,
-    PastPass,
-    Together,
-    fields_for,
-)
-from outlying.stream.profile import Profile, ProfilePass, fields_of, finish
+from outlying.sources.passes import Collect, Feeder
+from outlying.stream.judging import ScorePass, StreamRanking, numbering
+from outlying.stream.lookups import CountPass, EvidencePass, Lookup, Together, fields_for
+from outlying.stream.profile import Profile, ProfilePass, copied, fields_of, finish, takeable
 from outlying.stream.verify import Answers, Question, Verification, VerifiedGroups, VerifyPass
-from outlying.table.columns import Column, infinities_note
+from outlying.table.columns import Column
 from outlying.table.selection import Selection, is_asked_for, not_empty
 from outlying.table.table import Table
 from outlying.table.targets import ObjectCheck, RowRequest, Target, Targets
-
-if TYPE_CHECKING:
-    from outlying.sources.passes import Feeder
 
 #: Cells of all rows that are held to compare rows with their past.
 MOST_PAST = 2**24
@@ -112,18 +103,19 @@ class StreamedPopulation:
         """
         read, known = functools.partial(self._read, progress, workers), self._profile
         if known is None:
-            works = Together([self._plan] if lookup is None else [self._plan, lookup.plan])
+            works = Together([self._plan] if lookup is None else [self._plan, lookup])
             state, *found = read(works)
             known = self._profile = self._kept(finish(self._plan, state, self.table), workers)
         elif lookup is not None:
-            found = [read(lookup.plan)]
+            found = [read(lookup)]
         if lookup is None:
             return known
         check_rows(self.feeder.source, known.rows, found[0].rows, "when rows were looked for")
         return lookup.finish(found[0], known)
 
     def _read(self, progress: Progress | None, workers: int | None, work: Any) -> Any:
-        return self.feeder.fold(work, work.columns, progress, workers)
+        columns = list(dict.fromkeys(field.name for field in work.fields))
+        return self.feeder.fold(work, columns, progress, workers)
 
     def _kept(self, profile: Profile, workers: int | None) -> Profile:
         """Return what is kept of the first pass, and of those that it suggests."""
@@ -138,7 +130,7 @@ class StreamedPopulation:
             self._memory = MemoryPopulation(profile.table, self.options, is_of_stream=True)
             return profile
         evidence = EvidencePass.of(profile)
-        state = self._read(None, workers, evidence) if evidence.columns else evidence.start()
+        state = self._read(None, workers, evidence) if evidence.fields else evidence.start()
         profile = evidence.finish(state, profile)
         not_empty(profile.selection)
         return self._by_all_rows(profile.with_relations(), workers)
@@ -154,11 +146,14 @@ class StreamedPopulation:
         if profile.rows * len(profile.used) > MOST_PAST:
             told = [say.NO_PAST_OF_STREAMS.format(count=f"{MOST_PAST:,}")] if may_be_panel else []
             count = CountPass.of(profile)
-            state = self._read(None, workers, count) if count.columns else count.start()
+            state = self._read(None, workers, count) if count.fields else count.start()
             return count.finish(state, profile).with_notes(told)
         names = {column.name for column in profile.used}
-        plan = PastPass(tuple(field for field in profile.fields if field.name in names))
-        rows = self._read(None, workers, plan)
+        fields = tuple(field for field in profile.fields if field.name in names)
+        batches = self.feeder.fold(Collect(), [f.name for f in fields], None, workers)
+        rows = [
+            copied(fields, takeable(batch, fields), np.arange(batch.num_rows)) for batch in batches
+        ]
         check_rows(self.feeder.source, profile.rows, sum(map(len, rows)), "when all were held")
         return profile.with_past(rows)
 
@@ -180,7 +175,7 @@ class StreamedPopulation:
         lookup = Lookup.of(asked, fields, self.table.skipped)
         home = self._profiled(progress, workers, lookup)
         count = home.table.rows - home.drawn
-        wheres = lookup.wheres * count if lookup.plan.is_for_every else lookup.wheres
+        wheres = lookup.wheres * count if lookup.is_for_every else lookup.wheres
         return self._rows(home, wheres)
 
     def _rows(self, home: Profile, wheres: Sequence[Object]) -> Targets:
@@ -211,43 +206,114 @@ class StreamedPopulation:
         if self._memory is not None:
             return self._memory.searching(targets, workers, progress)
         items = [item for item in targets if isinstance(item, SampledTarget)]
-        return functools.partial(
-            _each, self._run.searched(items, usable_workers(workers), progress)
-        )
+        questions = self._questions(items, self._model(workers, progress))
+        profile, work = self._profiled(), VerifyPass.of(self._profiled(), questions)
+        state = self._read(progress, work.affordable(usable_workers(workers)), work)
+        check_rows(self.feeder.source, profile.rows, state.rows, "in the second")
+        return functools.partial(self._answers, items, questions, work.finish(state))
+
+    @functools.cached_property
+    def _prepared(self) -> Prepared:
+        """The rows that were drawn, made ready to be judged."""
+        profile = self._profiled()
+        if self._memory is not None:
+            return self._memory.prepared
+        chosen = profile.known_selection
+        return Prepared.of(profile.table, self.options, chosen, total=profile.rows)
+
+    def _model(self, workers: int | None = None, progress: Progress | None = None) -> Model:
+        """Return what rows are judged by, made of the rows that were drawn and judged, once."""
+        self._prepared.evidence(usable_workers(workers), progress)
+        return self._prepared.model()
 
     def standing(self, workers: int | None = None, progress: Progress | None = None) -> Standing:
         """Judge the rows that were drawn, once: how strong findings are on them."""
         self._profiled(progress, workers)
         if self._memory is not None:
             return self._memory.standing(workers, progress)
-        return self._run.model(usable_workers(workers), progress).standing
+        return self._model(workers, progress).standing
 
     def ranked(
         self, top: int, workers: int | None = None, progress: Progress | None = None
-    ) -> Ranked:
+    ) -> StreamRanking:
         """Judge every row in one pass, and keep those that score highest."""
         profile = self._profiled(progress, workers)
         standing = self.standing(workers, progress)
-        prepared = self._run.prepared if self._memory is None else self._memory.prepared
-        work = ScorePass(prepared.model(), profile, top)
+        work = ScorePass(self._prepared.model(), profile, top)
         state = self._read(progress, workers, work)
         check_rows(self.feeder.source, profile.rows, state.rows, "when they were judged")
         return work.finish(state, profile, standing)
 
-    def targets_of(self, ranked: Ranked, top: int) -> Targets:
+    def targets_of(self, ranked: StreamRanking, top: int) -> Targets:
         """Return the first rows by strength, to be explained."""
         return self._rows(ranked.home, [{}] * min(top, len(ranked.by_strength)))
 
-    @functools.cached_property
-    def _run(self) -> VerifyRun:
-        return VerifyRun(self.feeder, self._profiled(), self.options)
+    def _questions(self, items: Sequence[SampledTarget], model: Model) -> list[Question]:
+        """Judge objects; return what is to be told of each."""
+        numbers_in, found = numbering(self._prepared.attributes), dict[int, Question]()
+        for home in {id(item.home): item.home for item in items}.values():
+            own = [item for item in items if item.home is home]
+            selection = home.selection
+            columns = sorted((*selection.columns, *selection.derived), key=lambda own: own.name)
+            attributes = tuple(map(attribute_of, columns))
+            known = [item for item in own if self._knows(item, attributes)]
+            rows = np.array([item.row for item in known], dtype=np.int64)
+            told: dict[int, Claims] = {}
+            if known:
+                numbers = numbers_in([column.taken(rows) for column in columns])
+                told = dict(zip(map(id, known), claims(model.judged(numbers)), strict=True))
+            for item in own:
+                judge, own_claims, row = model, told.get(id(item)), int(item.row or 0)
+                if own_claims is None:  # a new object that brings other columns into play
+                    alone = home.only(row)
+                    new = Prepared.of(alone.table, self.options, alone.selection, has_new=True)
+                    last = np.array([new.table.rows - 1])
+                    judge, own_claims = new.model(), claims(new.evidence_of(last))[0]
+                found[id(item)] = Question(judge, attributes, row, own_claims, item.new is not None)
+        return [found[id(item)] for item in items]
 
+    def _knows(self, item: SampledTarget, new: Sequence[Attribute]) -> bool:
+        """Return whether the model of the rows drawn can judge an object.
 
-def _each(
-    answers: Sequence[Callable[[], Searched]], finish: Callable[[Searched], Result]
-) -> Generator[Result, None, None]:
-    for answer in answers:
-        yield finish(answer())
+        It cannot where other columns take part, or where a new one is the first to lack a value.
+        """
+        own = self._prepared.attributes
+        return item.new is None or (
+            len(own) == len(new)
+            and all(map(knows_column, own, new, itertools.repeat(int(item.row or 0))))
+        )
+
+    def _answers(
+        self,
+        items: Sequence[SampledTarget],
+        questions: Sequence[Question],
+        answers: Answers,
+        finish: Callable[[Searched], Result],
+    ) -> Generator[Result, None, None]:
+        for item, question in zip(items, questions, strict=True):
+            yield finish(self._answer(item, question, answers))
+
+    def _answer(self, item: SampledTarget, question: Question, answers: Answers) -> Searched:
+        """Return what is told of an object, in numbers of all rows."""
+        profile, table = self._profiled(), item.home.table
+        exact = Verification(VerifiedGroups(question, answers, profile.rows))
+        if not exact.hold_object:
+            raise _changed(self.feeder.source, "a row of the first pass is not in the second")
+        return Searched(
+            row=None,
+            key=item.key,
+            values=table.values(question.row) if item.values is None else item.values,
+            table=profile.table,
+            rows=profile.rows,
+            selection=item.home.selection,
+            attributes=question.attributes,
+            standing=question.model.standing,
+            is_streamed=True,
+            is_new=question.is_new,
+            notes=(*profile.table.notes, *item.notes),
+            outcome=exact.outcome(),
+            exact=exact,
+        )
 
 
 def _drawn(profile: Profile) -> tuple[Column, ...]:
@@ -329,98 +395,5 @@ def _with_object(
     """Return columns with one more row, and notes; infinite values are missing, or were refused."""
     whole = (column.with_value(item.get(column.name)) for column in columns)
     kept = [column.without_infinities(as_missing=True) for column in whole]
-    notes = tuple(infinities_note(column.name, count) for column, count in kept if count)
+    notes = tuple(note for _, note in kept if note is not None)
     return tuple(column for column, _ in kept), notes
-
-
-# --- objects judged, and what is told of them counted in all rows --------------------------------
-
-
-class VerifyRun:
-    """The rows drawn from a table, and a feeder who reads all of its rows."""
-
-    def __init__(self, feeder: Feeder, profile: Profile, options: Options) -> None:
-        self.feeder, self.profile, self.options = feeder, profile, options
-        chosen = profile.known_selection
-        self.prepared = Prepared.of(profile.table, options, chosen, total=profile.rows)
-        self.numbers_in = numbering(self.prepared.attributes)
-
-    def model(self, threads: int = 1, progress: Progress | None = None) -> Model:
-        """Return what rows are judged by, made of the rows that were drawn and judged, once."""
-        self.prepared.evidence(threads, progress)
-        return self.prepared.model()
-
-    def searched(
-        self, targets: Sequence[SampledTarget], workers: int, progress: Progress | None
-    ) -> list[Callable[[], Searched]]:
-        """Judge objects, and ask all rows in one pass about what is told of them.
-
-        Return for each what makes its answer, in numbers of all rows.
-        """
-        self.model(workers, progress)
-        questions: dict[int, Question] = {}
-        for home in {id(item.home): item.home for item in targets}.values():
-            own = [item for item in targets if item.home is home]
-            questions |= zip(map(id, own), self._questions(home, own), strict=True)
-        ordered = [questions[id(item)] for item in targets]
-        work = VerifyPass.of(self.profile, ordered)
-        state = self.feeder.fold(work, work.columns, progress, work.affordable(workers))
-        check_rows(self.feeder.source, self.profile.rows, state.rows, "in the second")
-        answers = work.finish(state)
-        pairs = zip(targets, ordered, strict=True)
-        return [functools.partial(self._answer, *pair, answers) for pair in pairs]
-
-    def _questions(self, home: Profile, items: Sequence[SampledTarget]) -> list[Question]:
-        """Judge objects that see a table alike; return what is to be told of each."""
-        selection = home.selection
-        columns = sorted((*selection.columns, *selection.derived), key=lambda own: own.name)
-        attributes = tuple(map(attribute_of, columns))
-        known = [item for item in items if self._knows(item, attributes)]
-        found: dict[int, Claims] = {}
-        if known:
-            rows = np.array([item.row for item in known])
-            numbers = self.numbers_in([column.taken(rows) for column in columns])
-            found = dict(zip(map(id, known), claims(self.model().judged(numbers)), strict=True))
-        questions = []
-        for item in items:
-            judge, told, row = self.model(), found.get(id(item)), int(item.row or 0)
-            if told is None:  # a new object that brings other columns into play
-                alone = home.only(row)
-                own = Prepared.of(alone.table, self.options, alone.selection, has_new=True)
-                last = np.array([own.table.rows - 1])
-                judge, told = own.model(), claims(own.evidence_of(last))[0]
-            questions.append(Question(judge, attributes, row, told, item.new is not None))
-        return questions
-
-    def _knows(self, item: SampledTarget, new: Sequence[Attribute]) -> bool:
-        """Return whether the model of the rows drawn can judge an object.
-
-        It cannot where other columns take part, or where a new one is the first to lack a value.
-        """
-        own = self.prepared.attributes
-        return item.new is None or (
-            len(own) == len(new)
-            and all(map(knows_column, own, new, itertools.repeat(int(item.row or 0))))
-        )
-
-    def _answer(self, item: SampledTarget, question: Question, answers: Answers) -> Searched:
-        """Return what is told of an object, in numbers of all rows."""
-        profile, table = self.profile, item.home.table
-        exact = Verification(VerifiedGroups(question, answers, profile.rows))
-        if not exact.hold_object:
-            raise _changed(self.feeder.source, "a row of the first pass is not in the second")
-        return Searched(
-            row=None,
-            key=item.key,
-            values=table.values(question.row) if item.values is None else item.values,
-            table=profile.table,
-            rows=profile.rows,
-            selection=item.home.selection,
-            attributes=question.attributes,
-            standing=question.model.standing,
-            is_streamed=True,
-            is_new=question.is_new,
-            notes=(*profile.table.notes, *item.notes),
-            outcome=exact.outcome(),
-            exact=exact,
-        )

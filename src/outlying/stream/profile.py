@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -24,13 +24,14 @@ from outlying.derived.choosing import (
 )
 from outlying.errors import InfiniteValueError, NoRowsError
 from outlying.options import Options
+from outlying.parsing import pa
 from outlying.search.model import MOST_ROWS
-from outlying.sources.arrow_arrays import arrow, form_of, plain_texts
+from outlying.sources.arrow_arrays import form_of, plain_texts
 from outlying.sources.columns import Field, skipped, unique_names
 from outlying.sources.passes import Batch
 from outlying.stream.counting import (
     ColumnCounts,
-    ColumnFacts,
+    ColumnTotals,
     Sketch,
     facts_of,
     taken,
@@ -54,9 +55,6 @@ from outlying.table.table import SkippedColumn, SkipReason, Table, is_part_name
 from outlying.table.targets import Key
 from outlying.table.values import EXPECTS, Value
 
-if TYPE_CHECKING:
-    import pyarrow
-
 #: Stands for all labels that no row drawn has: no text, as Unicode keeps it free.
 OTHER_LABEL = "\U0010ffff"
 _UNEVEN = 1.1  # distinct rows with so many more or fewer copies than all have are not typical
@@ -72,6 +70,13 @@ class ProfileState:
     counts: dict[str, ColumnCounts]
     sketch: Sketch
     rows: int = 0
+
+    def merge(self, other: ProfileState) -> None:
+        """Take in what was seen of other rows."""
+        self.rows += other.rows
+        for name, counts in other.counts.items():
+            self.counts[name].merge(counts)
+        self.sketch.merge(other.sketch)
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
@@ -108,11 +113,6 @@ class ProfilePass:
         return plan
 
     @property
-    def columns(self) -> list[str]:
-        """The columns to be read."""
-        return [field.name for field in self.fields]
-
-    @property
     def unusable(self) -> tuple[SkippedColumn, ...]:
         """The columns that would be compared if they could be read."""
         return tuple(column for column in self.unread if is_asked_for(column.name, self.options))
@@ -135,15 +135,12 @@ class ProfilePass:
 
     def merge(self, state: ProfileState, other: ProfileState) -> ProfileState:
         """Put what was seen of two parts of the table together."""
-        state.rows += other.rows
-        for name, counts in other.counts.items():
-            state.counts[name].merge(counts)
-        state.sketch.merge(other.sketch)
+        state.merge(other)
         return state
 
 
 def fields_of(
-    source: str, schema: pyarrow.Schema, options: Options
+    source: str, schema: pa.Schema, options: Options
 ) -> tuple[list[Field], list[SkippedColumn]]:
     """Return how each column is read, or why not."""
     wanted = dict(options.types)
@@ -160,7 +157,6 @@ def fields_of(
 
 def takeable(batch: Batch, fields: Iterable[Field]) -> dict[str, Any]:
     """Return arrays from which single cells can be taken; the library cannot do so from views."""
-    pa = arrow()
     arrays = {field.name: batch.column(field.name) for field in fields}
     return {
         name: array.cast(pa.large_string()) if pa.types.is_string_view(array.type) else array
@@ -168,14 +164,14 @@ def takeable(batch: Batch, fields: Iterable[Field]) -> dict[str, Any]:
     }
 
 
-def copied(fields: Sequence[Field], arrays: Mapping[str, Any], places: Rows) -> pyarrow.Table:
+def copied(fields: Sequence[Field], arrays: Mapping[str, Any], places: Rows) -> pa.Table:
     """Copy some rows; texts of all kinds become plain ones."""
-    found = taken(arrow().table({field.name: arrays[field.name] for field in fields}), places)
+    found = taken(pa.table({field.name: arrays[field.name] for field in fields}), places)
     columns = [
         plain_texts(column) if field.form == "text" else column
         for field, column in zip(fields, found.columns, strict=True)
     ]
-    return arrow().table(columns, names=found.column_names)
+    return pa.table(columns, names=found.column_names)
 
 
 # --- the profile ---------------------------------------------------------------------------------
@@ -190,10 +186,10 @@ class Profile:
     rows: int  # of the whole table
     drawn: int
     fields: tuple[Field, ...]  # how the columns of the table are read in another pass
-    facts: Mapping[str, ColumnFacts]
+    facts: Mapping[str, ColumnTotals]
     part_facts: Mapping[str, Facts]
     skipped: tuple[SkippedColumn, ...]
-    sample: pyarrow.Table  # the rows drawn, as they were read
+    sample: pa.Table  # the rows drawn, as they were read
     other_values: tuple[Mapping[str, Value], ...] = ()  # what rows looked for hold in other columns
     copies: tuple[Copy, ...] = ()  # columns that say nothing beside others
     derivations: tuple[Derivation, ...] = ()
@@ -213,7 +209,7 @@ class Profile:
         rows = np.append(np.arange(self.drawn), row)
         return self.with_columns(tuple(column.taken(rows) for column in self.table.columns))
 
-    def with_rows(self, found: pyarrow.Table, others: Sequence[Field]) -> Profile:
+    def with_rows(self, found: pa.Table, others: Sequence[Field]) -> Profile:
         """Put rows that were looked for behind those drawn; they may hold other columns, too."""
         whole = self.with_columns(_columns(self.fields, [self.sample, found]))
         return dataclasses.replace(whole, other_values=tuple(values_of(others, found)))
@@ -229,7 +225,7 @@ class Profile:
         found = find_relations(self.selection.columns, names, self.options, rows)
         return dataclasses.replace(self, derivations=(*self.derivations, *found))
 
-    def with_past(self, rows: Sequence[pyarrow.Table]) -> Profile:
+    def with_past(self, rows: Sequence[pa.Table]) -> Profile:
         """Add what the past of rows says of them, given all rows of the columns that take part."""
         columns = _columns([f for f in self.fields if f.name in rows[0].column_names], rows)
         found = by_all_rows(columns, self.derivations)
@@ -272,7 +268,9 @@ class Profile:
             name: self.facts[name].joined(item, _labels(known[name])) for name, item in own.items()
         }
         counting = {item.name: item for item in self.skipped if item.why is SkipReason.ROW_NUMBER}
-        copies = (copy.skipped() for copy in self.copies if _still_holds(copy, known, own))
+        names = {name for copy in self.copies for name in (copy.name, copy.original)}
+        longer = {name: known[name].with_value(own[name].cell(0)) for name in names}
+        copies = (c.skipped() for c in self.copies if c.holds(longer[c.name], longer[c.original]))
         others = _left_out(self.options, self.rows + 1, self.table.columns, facts)
         others = (item for item in others if item.name not in counting)
         left_out = (*unread, *others, *counting.values(), *copies)
@@ -354,9 +352,9 @@ def _derivations(
     return chosen(columns, Selection(used, tuple(left_out)), facts, options)
 
 
-def _columns(fields: Sequence[Field], tables: Sequence[pyarrow.Table]) -> tuple[Column, ...]:
+def _columns(fields: Sequence[Field], tables: Sequence[pa.Table]) -> tuple[Column, ...]:
     names = [field.name for field in fields]
-    rows = arrow().concat_tables([table.select(names) for table in tables])
+    rows = pa.concat_tables([table.select(names) for table in tables])
     columns = (field.column(rows.column(field.name)) for field in fields)
     return tuple(
         column
@@ -366,7 +364,7 @@ def _columns(fields: Sequence[Field], tables: Sequence[pyarrow.Table]) -> tuple[
     )
 
 
-def values_of(fields: Sequence[Field], rows: pyarrow.Table) -> Iterator[dict[str, Value]]:
+def values_of(fields: Sequence[Field], rows: pa.Table) -> Iterator[dict[str, Value]]:
     """Return what rows hold."""
     columns = [field.column(rows.column(field.name)) for field in fields]
     for row in range(len(rows)):
@@ -374,7 +372,7 @@ def values_of(fields: Sequence[Field], rows: pyarrow.Table) -> Iterator[dict[str
 
 
 def _left_out(
-    options: Options, rows: int, columns: Sequence[Column], facts: Mapping[str, ColumnFacts]
+    options: Options, rows: int, columns: Sequence[Column], facts: Mapping[str, ColumnTotals]
 ) -> Iterator[SkippedColumn]:
     """Leave out columns by the same rules and in the same words as in memory."""
     for column in columns:
@@ -386,17 +384,11 @@ def _left_out(
             yield skip
 
 
-def _still_holds(copy: Copy, known: Mapping[str, Column], new: Mapping[str, Column]) -> bool:
-    """Return whether a copy is one of a new object, too, given as columns of one row."""
-    one, other = (known[name].with_value(new[name].cell(0)) for name in (copy.name, copy.original))
-    return copy.holds(one, other)
-
-
 def _labels(column: Column) -> int:
     return 0 if column.is_numeric else len(column.labels)
 
 
-def _summary(column: Column, facts: ColumnFacts, rows: int) -> ColumnSummary:
+def _summary(column: Column, facts: ColumnTotals, rows: int) -> ColumnSummary:
     is_constant = facts.low == facts.high if facts.distinct is None else facts.distinct == 1
     only = column.value(0) if is_constant and facts.missing == 0 else None
     texts = facts.distinct if column.form == "text" else None

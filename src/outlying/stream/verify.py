@@ -31,6 +31,7 @@ from outlying.search.cells import (
 from outlying.search.evaluation import CandidateCondition, Context, ContextView, Exact, Groups
 from outlying.search.evidence import Claims
 from outlying.search.model import Model
+from outlying.sources.columns import Field
 from outlying.sources.passes import Batch
 from outlying.stream.histograms import (
     MOST_BINS,
@@ -64,7 +65,7 @@ _NO_ENDS = math.inf, -math.inf
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Predicate:
+class ValueTest:
     """A test of one column; intervals are closed, in its unit, and hold no missing value."""
 
     column: str
@@ -85,7 +86,7 @@ class Predicate:
 
 
 #: Predicates that must all hold.
-Conjunction: TypeAlias = frozenset[Predicate]
+Conjunction: TypeAlias = frozenset[ValueTest]
 EVERYWHERE: Conjunction = frozenset()
 
 
@@ -114,11 +115,6 @@ class ColumnPlan:
     limit: int = MOST_VALUES
     exponent: int = 0
     form: Form = "number"
-
-    @property
-    def most_codes(self) -> int:
-        """How many codes there may be."""
-        return max(self.limit + 1, 0 if self.grid is None else self.grid.size)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -154,7 +150,7 @@ class Question:
         return [self.query(own, ()) for own in (attribute, *beside)]
 
     @functools.cached_property
-    def predicates(self) -> list[Predicate]:
+    def predicates(self) -> list[ValueTest]:
         """The conditions that are told of."""
         return [self.predicate(number) for own in self.claims.found for number in own.context]
 
@@ -164,19 +160,19 @@ class Question:
         kind = "missing" if attribute.kind == "gaps" else attribute.kind
         return Query(attribute.column.key, kind, inside)
 
-    def predicate(self, condition: int) -> Predicate:
+    def predicate(self, condition: int) -> ValueTest:
         """Return what the rows of a condition satisfy: a range of codes, in values."""
         span = self.model.cells.spans[condition]
         own, coder = self.model.attributes[span.attribute], self.model.cells.coders[span.attribute]
         key = own.column.key
         if span.high == MISSING:
-            return Predicate(key, "missing")
+            return ValueTest(key, "missing")
         if isinstance(coder, CategoryCoder):
             assert not isinstance(own, NumericAttribute)  # noqa: S101 - as its coder is none
             category = own.categories[int(np.flatnonzero(coder.places == span.low)[0])]
-            return Predicate(key, "equals", label=cast(str | bool, category))
+            return ValueTest(key, "equals", label=cast(str | bool, category))
         assert isinstance(own, NumericAttribute)  # noqa: S101 - as its coder is
-        return Predicate(key, "interval", *_ends(own, coder, span.low - OTHER, span.high - OTHER))
+        return ValueTest(key, "interval", *_ends(own, coder, span.low - OTHER, span.high - OTHER))
 
     def _attribute(self, number: int) -> Attribute:
         """Return a property of the model, seen in the table of the object."""
@@ -225,15 +221,8 @@ class Answers:
 
     rows: int
     groups: dict[Query, Group]
-    counts: dict[Predicate, int]
-    ends: dict[Predicate, tuple[float, float]]  # infinite where no row holds a number
-
-    def group(self, query: Query, form: Form) -> Group:
-        """Return the rows that were asked about, of a column that may be read as another form."""
-        found = self.groups[query]
-        if isinstance(found, NumericGroup) and found.form != form:
-            return dataclasses.replace(found, form=form)
-        return found
+    counts: dict[ValueTest, int]
+    ends: dict[ValueTest, tuple[float, float]]  # infinite where no row holds a number
 
 
 #: A column, and whether it is only counted how many rows have no value there.
@@ -247,7 +236,7 @@ class VerifyState:
     rows: int
     counts: Counts  # of rows in each context
     histograms: dict[_Key, Histograms]
-    ends: dict[Predicate, tuple[float, float]]  # the least and the greatest number in intervals
+    ends: dict[ValueTest, tuple[float, float]]  # the least and the greatest number in intervals
 
 
 class VerifyPass:
@@ -260,7 +249,7 @@ class VerifyPass:
         self,
         plans: Mapping[str, ColumnPlan],
         queries: Iterable[Query] = (),
-        conditions: Iterable[Predicate] = (),
+        conditions: Iterable[ValueTest] = (),
     ) -> None:
         self.plans = plans
         self.queries = tuple(dict.fromkeys(queries))
@@ -305,17 +294,18 @@ class VerifyPass:
         return cls(plans, queries, conditions)
 
     @property
-    def columns(self) -> list[str]:
-        """The columns that are read; derived ones by their parents."""
-        return sorted({name for reader in self._readers for name in reader.names})
+    def fields(self) -> list[Field]:
+        """How columns are read; derived ones by their parents."""
+        return [field for own in self._readers for field in (own.field, *own.given)]
 
     def affordable(self, workers: int) -> int:
         """Return how many threads may work, each with a state of its own, within the budget.
 
         How finely numbers are counted does not depend on it, and so no answer does.
         """
-        numbers = (query.column for query in self.queries if query.kind == "numbers")
-        return min(workers, affordable_states(sum(self.plans[own].most_codes for own in numbers)))
+        plans = (self.plans[query.column] for query in self.queries if query.kind == "numbers")
+        codes = (max(own.limit + 1, 0 if own.grid is None else own.grid.size) for own in plans)
+        return min(workers, affordable_states(sum(codes)))
 
     def start(self) -> VerifyState:
         """Return the state of no rows."""
@@ -459,8 +449,9 @@ class VerifiedGroups(Groups):
 
     def group(self, attribute: Attribute, context: Context) -> Group:
         """Return a property in a context, the object included."""
-        query = self.question.query(attribute, context)
-        group = self.answers.group(query, attribute.column.form)
+        group = self.answers.groups[self.question.query(attribute, context)]
+        if isinstance(group, NumericGroup):  # a new object may have it read as another form
+            group = dataclasses.replace(group, form=attribute.column.form)
         return group.joined(attribute.place(self.question.row)) if self.question.is_new else group
 
     def _view(self, attribute: Attribute, context: Context) -> ContextView:

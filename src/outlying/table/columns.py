@@ -8,7 +8,6 @@ Arrays are made read-only: a table is a value.
 
 from __future__ import annotations
 
-import abc
 import bisect
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
@@ -21,7 +20,7 @@ from outlying import sentences as say
 from outlying.errors import ColumnError, InfiniteValueError, RowAt
 from outlying.options import ColumnType
 from outlying.table.row_hash import (
-    Cells,
+    HashedCells,
     are_long,
     float_hashes,
     label_hashes,
@@ -108,8 +107,8 @@ class Derivation(Protocol):
         """Say what is odd of a parent's value, in words that follow it; None: the part says it."""
 
 
-class _Cells(abc.ABC):
-    """What columns of both kinds have in common."""
+class _Named:
+    """What a column of either kind is called by those who ask about it."""
 
     __slots__ = ()
     name: str
@@ -125,36 +124,9 @@ class _Cells(abc.ABC):
         """What a pass knows it by: derived columns of one name may follow from other facts."""
         return self.name if self.origin is None else self.origin.key
 
-    @abc.abstractmethod
-    def __len__(self) -> int: ...
-
-    @abc.abstractmethod
-    def missing(self) -> Mask:
-        """Return a mask of the rows without a value."""
-
-    @abc.abstractmethod
-    def value(self, row: int) -> Value:
-        """Return the value of a row as people know it."""
-
-    @abc.abstractmethod
-    def same(self, row: int, rows: Rows | slice = ...) -> Mask:
-        """Return a mask of those of some rows that hold what a row holds, be it nothing."""
-
-    def is_missing(self, row: int) -> bool:
-        """Return whether a row has no value."""
-        return self.value(row) is None
-
-    def is_constant(self) -> bool:
-        """Return whether all rows hold the same value."""
-        return len(self) > 0 and not self.is_missing(0) and bool(self.same(0).all())
-
-    def cell(self, row: int) -> Value:
-        """Return what stands in a row: its value, or a text that does not fit the others."""
-        return self.value(row)
-
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
-class NumericColumn(_Cells):
+class NumericColumn(_Named):
     """Numbers, or what is a number inside: dates, times, durations. NaN is missing.
 
     Where they were written for people, `written` holds the texts and how they were read. Rows are
@@ -240,8 +212,13 @@ class NumericColumn(_Cells):
             frozen(np.append(self.values, number)), lambda texts: texts.with_value(text)
         )
         written, exact = longer.written, self.exact
-        if written is not None and np.isnan(number):
-            written = written.with_unread(value)
+        if (
+            written is not None
+            and isinstance(value, str)
+            and np.isnan(number)
+            and not is_gap(value)
+        ):
+            written = dataclasses.replace(written, reading=written.reading.with_one_wrong())
         if exact is not None:
             new = 0 if not np.isfinite(number) else int(cast(Any, value))
             exact = np.append(exact.astype(object), new) if whole else None
@@ -264,15 +241,15 @@ class NumericColumn(_Cells):
         exact = None if self.exact is None or rows is None else self.exact[rows]
         return dataclasses.replace(self, values=values, written=written, exact=exact)
 
-    def without_infinities(self, *, as_missing: bool) -> tuple[NumericColumn, int]:
-        """Refuse infinite values, or count them as missing; the count is for the result's notes."""
+    def without_infinities(self, *, as_missing: bool) -> tuple[NumericColumn, str | None]:
+        """Refuse infinite values, or count them as missing, and say so."""
         infinite = np.isinf(self.values)
-        count = int(infinite.sum())
-        if not count:
-            return self, 0
+        if not infinite.any():
+            return self, None
         if not as_missing:
             raise InfiniteValueError(self.name, int(np.flatnonzero(infinite)[0]))
-        return numeric_column(self.name, np.where(infinite, np.nan, self.values), self.form), count
+        known = numeric_column(self.name, np.where(infinite, np.nan, self.values), self.form)
+        return known, infinities_note(self.name, int(infinite.sum()))
 
     def retyped(self, kind: ColumnType) -> Column:
         """Return the column read as the type that the user asked for."""
@@ -287,13 +264,13 @@ class NumericColumn(_Cells):
             return self
         return dataclasses.replace(self, exact=None)  # a stream knows the declared type at once
 
-    def cells(self) -> Cells:
+    def cells(self) -> HashedCells:
         """Return the cells as row hashes need them."""
         if self.written is not None:
             return self.written.texts.cells()
         if self.exact is not None:
-            return Cells(self.name, whole_hashes(self.exact, self.missing()))
-        return Cells(self.name, float_hashes(self.values))
+            return HashedCells(self.name, whole_hashes(self.exact, self.missing()))
+        return HashedCells(self.name, float_hashes(self.values))
 
     def content(self) -> tuple[None, Floats]:
         """Return labels, of which there are none, and cells that are equal byte by byte."""
@@ -301,7 +278,7 @@ class NumericColumn(_Cells):
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
-class CategoricalColumn(_Cells):
+class CategoricalColumn(_Named):
     """Categories as codes into sorted labels; -1 is missing."""
 
     is_numeric: ClassVar[Literal[False]] = False
@@ -324,6 +301,12 @@ class CategoricalColumn(_Cells):
         """Return the category of a row."""
         code = int(self.codes[row])
         return None if code < 0 else self.labels[code]
+
+    cell = value
+
+    def is_missing(self, row: int) -> bool:
+        """Return whether a row has no value."""
+        return bool(self.codes[row] < 0)
 
     def same(self, row: int, rows: Rows | slice = slice(None)) -> Mask:
         """Return a mask of those of some rows that hold what a row holds, be it nothing."""
@@ -363,15 +346,21 @@ class CategoricalColumn(_Cells):
         labels = tuple(self.labels[code] for code in used[gaps:].tolist())
         return dataclasses.replace(self, codes=(codes - gaps).astype(np.int32), labels=labels)
 
-    def without_infinities(self, *, as_missing: bool) -> tuple[CategoricalColumn, int]:  # noqa: ARG002
+    def without_infinities(self, *, as_missing: bool) -> tuple[CategoricalColumn, None]:  # noqa: ARG002
         """Return the column itself: no category is infinite."""
-        return self, 0
+        return self, None
 
     def retyped(self, kind: ColumnType) -> Column:
         """Return the column read as the type that the user asked for."""
         if kind == "categorical":
             return self
         return _read_as(self, "number" if kind == "numeric" else "datetime")
+
+    def parsed(self, reading: TextReading, form: Form | None = None) -> NumericColumn:
+        """Return texts as what they are read as, each label once."""
+        numbers = np.append(reading.numbers([str(label) for label in self.labels]), np.nan)
+        values, written = frozen(numbers[self.codes]), WrittenTexts(self, reading)
+        return NumericColumn(self.name, form or reading.form, values, written=written)
 
     def with_plain_labels(self) -> CategoricalColumn:
         """Return the column with labels of whole numbers without a fraction, "3" for "3.0".
@@ -383,9 +372,9 @@ class CategoricalColumn(_Cells):
         labels = tuple(without_trailing_zero(str(label)) for label in self.labels)
         return dataclasses.replace(self, labels=labels)
 
-    def cells(self) -> Cells:
+    def cells(self) -> HashedCells:
         """Return the cells as row hashes need them."""
-        return Cells(self.name, label_hashes(self.labels), self.codes)
+        return HashedCells(self.name, label_hashes(self.labels), self.codes)
 
     def content(self) -> tuple[Labels, Codes]:
         """Return labels, and cells that are equal byte by byte."""
@@ -426,12 +415,6 @@ class WrittenTexts:
 
     texts: CategoricalColumn
     reading: TextReading
-
-    def with_unread(self, value: object) -> WrittenTexts:
-        """Count a new value that was not read as wrong, unless it stands for a missing one."""
-        if not isinstance(value, str) or is_gap(value):
-            return self
-        return dataclasses.replace(self, reading=self.reading.with_one_wrong())
 
 
 Column: TypeAlias = NumericColumn | CategoricalColumn
@@ -479,24 +462,31 @@ def categorical_column(
 
 
 def _read_as(column: Column, form: Form) -> NumericColumn:
-    numbers = [_number_in(column, row, form) for row in range(len(column))]
+    cells = enumerate(map(column.value, range(len(column))))
+    numbers = [
+        np.nan if value is None else parsed_number(column.name, value, form, RowAt(row))
+        for row, value in cells
+    ]
     return numeric_column(column.name, numbers, form)
 
 
-def _number_in(column: Column, row: int, form: Form) -> float:
-    value = column.value(row)
-    if value is None:
-        return np.nan
+def parsed_number(name: str, value: Value, form: Form, place: RowAt | str) -> float:
+    """Read a value as the form that its column was declared to have; it stands in this place."""
     try:
         if form == "number" and isinstance(value, (str, bool)):
             return float(value)
         return day_of(value) if isinstance(value, (int, float)) else number_of(form, value)
     except ValueError:
-        raise ColumnError(
-            f"column {column.name!r} was to be read as {form}, but ",
-            RowAt(row),
-            f" holds {text_of(value)!r}; allowed there: {EXPECTS[form]}",
-        ) from None
+        raise not_as_declared(name, form, value, place) from None
+
+
+def not_as_declared(name: str, form: Form, value: Value, place: RowAt | str) -> ColumnError:
+    """Make the error about a value that is not what its column was declared to hold."""
+    return ColumnError(
+        f"column {name!r} was to be read as {form}, but ",
+        place,
+        f" holds {text_of(value)!r}; allowed there: {EXPECTS[form]}",
+    )
 
 
 def infinities_note(name: str, count: int) -> str:

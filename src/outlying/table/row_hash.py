@@ -48,7 +48,7 @@ _KEPT_BYTES = np.array([(1 << 8 * size) - 1 for size in range(9)], dtype=np.uint
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
-class Cells:
+class HashedCells:
     """The cells of one column: their hashes, or codes into those of labels; -1 is missing."""
 
     name: str
@@ -56,7 +56,7 @@ class Cells:
     codes: Codes | None = None
 
 
-def salted_sums(columns: Iterable[Cells], rows: int) -> Hashes:
+def salted_sums(columns: Iterable[HashedCells], rows: int) -> Hashes:
     """Return the sum of the salted cell hashes of each row; mixed, this is a row hash."""
     total = np.zeros(rows, dtype=np.uint64)
     for column in columns:

@@ -81,7 +81,8 @@ class ColumnSummary:
     def of(cls, column: Column) -> ColumnSummary:
         """Summarise a column in memory."""
         missing = int(np.count_nonzero(column.missing()))
-        only = column.value(0) if column.is_constant() else None
+        is_constant = len(column) > 0 and not column.is_missing(0) and column.same(0).all()
+        only = column.value(0) if is_constant else None
         texts = None if column.is_numeric or column.form != "text" else len(column.labels)
         return cls(len(column), missing, only, texts)
 
