@@ -264,7 +264,7 @@ def test_infinite_values() -> None:
         column.without_infinities(as_missing=False)
     assert (got.value.column, got.value.row) == ("x", 1)
     cleaned, note = column.without_infinities(as_missing=True)
-    said = "column 'x': 2 infinite values count as missing"
+    said = "Column 'x': 2 infinite values count as missing."
     assert (values_of(cleaned), note) == ([1.0, None, None], said)
     assert CITY.without_infinities(as_missing=False) == (CITY, None)
     assert AGE.without_infinities(as_missing=False) == (AGE, None)
