@@ -8,9 +8,10 @@ passes are folded over, here or on a cluster (`spark`). `arrow_arrays` says what
 find them, and make files of what arrives otherwise; `duckdb`, `databases`, `lazy` (lakes, queries)
 and `frames` are the other places where tables are.
 
-This package is the only place that knows of files, engines and dataframe libraries. They are
-imported inside the functions that need them: `import outlying` loads none of them, and a user of
-one library needs no other. Imports from `parsing`, `table`, `options` and `errors` only.
+This package is the only place that knows of files, engines and dataframe libraries. Arrow is loaded
+when it is first used (`parsing.pa`), all others inside the functions that need them: `import
+outlying` loads none of them, and a user of one library needs no other. Imports from `parsing`,
+`table`, `options` and `errors` only.
 """
 
 from outlying.sources.registry import read
