@@ -199,26 +199,27 @@ class Group:
         nats[is_outer] = np.maximum(upper, lower)
         return nats
 
-    def lacks(self, values: Floats, nats: float) -> Floats:
-        """Return how much values beyond the outer tenths lack of so much surprise by their tail.
-
-        Beside a spike there is no tail: what is off it is odd, however far it lies.
-        """
-        _, q10, q25, q50, q75, q90, _ = self._quantiles
-        below, above = self._beside
-        has_tail = ((values < q10) & (q25 < q50)) | ((values > q90) & (q50 < q75))
-        has_tail |= above.is_outside(values)[1] if above else False
-        has_tail |= below.is_outside(values)[0] if below else False
-        return np.where(has_tail, np.maximum(nats - np.maximum(*self.beyond(values)), 0.0), 0.0)
-
     def is_outside(self, values: Floats) -> tuple[Mask, Mask]:
         """Return which values lie below the lower tenth, and which above the upper one."""
         _, q10, _, _, _, q90, _ = self._quantiles
         return values < q10, values > q90
 
     def distance(self, values: Floats, nats: float) -> Floats:
-        """Return what the distance of ascending values is worth whose tail exceeds so much."""
-        return DISTANCE * np.log1p(np.maximum(self.tail(values) - nats, 0.0))
+        """Return what the distance of ascending values is worth whose tail exceeds so much.
+
+        Below 0 is what the tail of values beyond the outer tenths lacks of it. Beside a spike there
+        is no tail: what is off it is odd, however far it lies.
+        """
+        _, q10, q25, q50, q75, q90, _ = self._quantiles
+        below, above = self._beside
+        has_tail = ((values < q10) & (q25 < q50)) | ((values > q90) & (q50 < q75))
+        has_tail |= above.is_outside(values)[1] if above else False
+        has_tail |= below.is_outside(values)[0] if below else False
+        most = np.maximum(*self.beyond(values))
+        lacking = np.where(has_tail, np.maximum(nats - most, 0.0), 0.0)
+        if (most <= nats).all():
+            return -lacking
+        return DISTANCE * np.log1p(np.maximum(self.tail(values) - nats, 0.0)) - lacking
 
     def beyond(self, values: Floats) -> tuple[Floats, Floats]:
         """Return the surprise of values above the upper tenth, and below the lower one.

@@ -134,18 +134,14 @@ class NumberJudge:
         group, one = Group(ordered, self.facts), np.array([value])
         if group.log_rarity(one)[0] < ORDINARY:
             return -math.inf
-        return float(self._distance(group, one)[0])
+        return float(group.distance(one, math.log(len(self.ordered)))[0])
 
     def among_members(self, context: Context, values: Numbers) -> Floats:
         """Return the same of numbers that do not fit in a context, by their distance from it."""
         held, order, found = self.group(context), np.argsort(values), np.zeros(len(values))
         if held is not None:
-            found[order] = self._distance(held[1], values[order])
+            found[order] = held[1].distance(values[order], math.log(len(self.ordered)))
         return found
-
-    def _distance(self, group: Group, values: Floats) -> Floats:
-        nats = math.log(len(self.ordered))
-        return group.distance(values, nats) - group.lacks(values, nats)
 
     def shared_codes(self, numbers: Floats) -> Places:
         """Return the rows whose number is a code for unknown: far outside, as in several others.
@@ -235,24 +231,28 @@ class NumberJudge:
             if self.cells.owners[condition] in taken:
                 continue
             some = order[self.cells.mask(condition, codes)[order] & ~found[order]]
-            some = some[self._surprise_left((condition,), values[some]) == 0]
+            some = some[self._are_ordinary((condition,), values[some])]
+            if not len(some):
+                continue
             own = tuple(sorted((*context, condition)))
             if self.group(own) is not None or own in self._constants:
-                found[some] = self._surprise_left(own, values[some]) == 0
-            elif len(some):
+                found[some] = self._are_ordinary(own, values[some])
+            else:
                 found[some] = self._tightness((condition,)) >= self._tightness(context)
         return found
 
-    def _surprise_left(self, context: Context, values: Floats) -> Floats:
-        """Return the surprise of values in a group; 0 where they are ordinary.
-
-        What is always the same explains nothing but itself.
-        """
-        held = self.group(context)
+    def _are_ordinary(self, context: Context, values: Floats) -> Mask:
+        """Return which values are ordinary in a group: of one that is always the same, only it."""
+        held = self.group(context) if len(values) else None
         if held is None:
-            return np.where(values == self._constants.get(context, math.nan), 0.0, np.inf)
-        counted, surprise = held[1].surprise(values)
-        return np.where(counted < ORDINARY, 0.0, surprise)
+            return values == self._constants.get(context, math.nan)
+        return held[1].log_rarity(values) < ORDINARY
+
+    def _surprise_left(self, context: Context, values: Floats) -> Floats:
+        """Return the surprise of values in a group; 0 where they are ordinary."""
+        held, is_ordinary = self.group(context), self._are_ordinary(context, values)
+        surprise = np.inf if held is None else held[1].surprise(values)[1]
+        return np.where(is_ordinary, 0.0, surprise)
 
     def _tightness(self, context: Context) -> float:
         """Return how much closer to each other the members of a group are, in ranks, than all."""
