@@ -192,8 +192,6 @@ def _flagged(
             score=strength,
             word=word_of(strength, standing),
             reason=Reason.of(findings),
-            votes=None,
-            remoteness=None,
             values=findings.values,
             key=key,
             findings=findings,

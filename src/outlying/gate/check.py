@@ -252,8 +252,6 @@ def _detection(batch: _Batch, fdr: float | None) -> Detection:
             score=float(found.scores[row]),
             word="exceptional" if exceptional_stories(findings) else "",
             reason=Reason.of(findings),
-            votes=None,
-            remoteness=None,
             values=findings.values,
             key=findings.key,
             findings=findings,

@@ -9,7 +9,7 @@ import sys
 import tempfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import IO, NamedTuple
+from typing import IO
 
 from outlying.errors import OutputError
 from outlying.sources.files import files_read
@@ -20,7 +20,7 @@ _NAMED = 40  # characters of a name in that of its temporary file, which must no
 class Output:
     """A place for one result. A file is tried before the work begins, so that none is lost."""
 
-    def __init__(self, path: Path | None, temporary: _Temporary | None) -> None:
+    def __init__(self, path: Path | None, temporary: IO[bytes] | None) -> None:
         self._path, self._temporary = path, temporary
         self._before: list[str] = []
 
@@ -43,7 +43,7 @@ class Output:
         try:
             yield cls(path, temporary)
         finally:
-            temporary.stream.close()
+            temporary.close()
             Path(temporary.name).unlink(missing_ok=True)
 
     def write(self, content: str, end: str = "\n") -> None:
@@ -85,19 +85,12 @@ class Output:
     def _write(self, path: Path, parts: Iterable[bytes]) -> None:
         """Write a file; a temporary one is open already, so that no link can take its name."""
         try:
-            with path.open("wb") if self._temporary is None else self._temporary.stream as stream:
+            with path.open("wb") if self._temporary is None else self._temporary as stream:
                 stream.writelines(parts)
             if self._temporary is not None:
                 Path(self._temporary.name).replace(path)
         except OSError as error:
             raise OutputError(f"cannot write {path}: {error.strerror}") from None
-
-
-class _Temporary(NamedTuple):
-    """A file of our own beside the final one."""
-
-    name: str
-    stream: IO[bytes]
 
 
 def final_path(target: str, inputs: Iterable[str] = ()) -> Path:
@@ -163,12 +156,15 @@ def _encoded(content: str, end: str) -> str:
     return content.encode("utf-8", "backslashreplace").decode("utf-8") + end
 
 
-def _temporary_beside(path: Path) -> _Temporary:
+def _temporary_beside(path: Path) -> IO[bytes]:
+    """Open a file of our own beside the final one."""
     try:
-        handle, name = tempfile.mkstemp(prefix=f".{path.name[:_NAMED]}.", dir=path.parent)
+        found = tempfile.NamedTemporaryFile(  # noqa: SIM115 - it is renamed when it is complete
+            prefix=f".{path.name[:_NAMED]}.", dir=path.parent, delete=False
+        )
     except OSError as error:
         raise OutputError(f"cannot write {path}: {error.strerror}") from None
     mask = os.umask(0)  # a temporary file is private; the result is an ordinary file
     os.umask(mask)
-    Path(name).chmod(0o666 & ~mask)
-    return _Temporary(name, open(handle, "wb"))  # noqa: PTH123
+    Path(found.name).chmod(0o666 & ~mask)
+    return found

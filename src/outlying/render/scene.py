@@ -113,19 +113,22 @@ def property_chart(pair: Pair, picture: Picture, choice: AxisChoice = "auto") ->
     if picture.relation is not None and picture.relation.sketches is not None:
         return _scatter_chart(pair, picture.relation, *picture.relation.sketches, choice)
     inside, overall = picture.inside, picture.overall
-    if isinstance(inside, CategoricalSketch) or isinstance(overall, CategoricalSketch):
-        return _bar_chart(pair, picture)
+    if isinstance(inside, CategoricalSketch) and isinstance(overall, CategoricalSketch):
+        around = overall if pair.conditions else None
+        return BarChart(short(pair.property), _shares(inside, around, picture.place))
+    if not isinstance(inside, NumericSketch) or not isinstance(overall, NumericSketch):
+        raise TypeError("a property has sketches of one kind")
     ranges = [_numbers(item, overall) for item in _ranges(pair)]
     mark = _as_number(picture.place)
     axis = choose_axis(mark, inside, overall, ranges, choice)
-    line, around = (_visible(_curve(item, axis), axis) for item in (inside, overall))
+    line, whole = (_visible(_curve(item, axis), axis) for item in (inside, overall))
     # the group decides on the height of the picture, the table may be cut
-    own, other = (float(item.y.max(initial=0.0)) for item in (line, around))
+    own, other = (float(item.y.max(initial=0.0)) for item in (line, whole))
     top = max(own, min(other, 1.5 * own))
     shapes = [band(axis, low, high, "typical") for low, high in ranges]
     shapes.append(area(_scaled(line, top), "inside"))
     if pair.conditions:
-        shapes.append(curve(_scaled(around, top), "overall"))
+        shapes.append(curve(_scaled(whole, top), "overall"))
     reach = 0.0 if pair.scale <= 1 or not pair.reach else pair.reach
     if reach:
         off = reach * _MICROSECONDS if inside.form in TIMES else reach
@@ -317,14 +320,6 @@ def _strip(condition: Condition, sketch: Sketch, place: float | Value) -> AnyCha
         kept_text=text.removeprefix(f"{printable(condition.attribute)} ").removeprefix("is "),
         text=text,
     )
-
-
-def _bar_chart(pair: Pair, picture: Picture) -> BarChart:
-    inside, overall = picture.inside, picture.overall
-    if not isinstance(inside, CategoricalSketch) or not isinstance(overall, CategoricalSketch):
-        raise TypeError("a property has sketches of one kind")
-    around = overall if pair.conditions else None
-    return BarChart(short(pair.property), _shares(inside, around, picture.place))
 
 
 def _shares(

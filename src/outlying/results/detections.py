@@ -73,9 +73,9 @@ class Flagged:
     score: float
     word: Word
     reason: Reason | None
-    votes: int | None
-    remoteness: float | None
     values: tuple[tuple[str, Value], ...] = dataclasses.field(repr=False)
+    votes: int | None = None
+    remoteness: float | None = None
     key: Key = ()
     #: All that was found on the row, where rows are ranked by that.
     findings: Findings | None = dataclasses.field(default=None, repr=False, compare=False)
