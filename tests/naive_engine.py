@@ -350,6 +350,17 @@ class Judged:
             return stronger + max(weaker - math.log(2), 0.0)
         return self.outside.strength
 
+    def counted_once(self, bar: float) -> Judged:
+        """Return less of the weaker part where a value lies outside of a group and misfits, too."""
+        outside, misfit = self.outside.strength, self.misfit
+        if min(outside, misfit) <= 0 or self.outside.group == -1:
+            return self
+        weaker = max(min(outside, misfit) - (2 - math.log(2)), 0.0)
+        if outside >= misfit:
+            return replace(self, misfit=weaker)
+        left = weaker or min(self.outside.surprise - bar, 0.0)
+        return replace(self, outside=replace(self.outside, strength=left))
+
     def limited(self, most: float) -> Judged:
         """Return what is told of a pattern: no more than so much, less of the weaker part first."""
         if self.strength <= most:
@@ -395,7 +406,9 @@ def judged(
         misfits = [sweep.misfit(row) for row in rows]
         nearby = Nearby(table, conditions, judge, cells)
         found = [Judged(judge(row), *misfits[row]) for row in rows]
-        columns.append([nearby.confirmed(row, own) for row, own in enumerate(found)])
+        columns.append(
+            [nearby.confirmed(row, own).counted_once(judge.bar) for row, own in enumerate(found)]
+        )
         coded.append((name, [judge.is_code(row) for row in rows]))
     _explain_gaps(table, columns)
     for name in table:

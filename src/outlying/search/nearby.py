@@ -14,7 +14,7 @@ import numpy as np
 
 from outlying.kernel.tally import Small
 from outlying.search.cells import MISSING, Attribute, Cells, Codes, Numbers, NumericAttribute
-from outlying.search.evidence import chance_extreme, joined
+from outlying.search.evidence import PRICE_OF_TWO, chance_extreme, joined
 from outlying.search.outside import LEAST_GROUP, Context, Judge, NumberJudge, Outside, Places
 from outlying.table.columns import Floats
 
@@ -23,6 +23,8 @@ from outlying.table.columns import Floats
 NEXT = 100
 #: Nats of distance that do not count for each interval of a context: it was chosen where it suits.
 CHOSEN = 1.5
+#: What lies outside of a group fits badly, too: there, less of the weaker evidence counts.
+PRICE_IN_GROUP = 2.0
 #: From this share of the strength of exceptional rows on: weaker findings are many, and never
 #: come first.
 SHARE_ASKED = 0.5
@@ -73,6 +75,11 @@ class Nearby:
             more = self._among_next(judge, context, numbers, given, rows, outside[rows])
             left = outside[rows] + np.minimum(more, 0.0)
             outside[rows] = _unexplained(judge, context, numbers, codes, rows, left)
+        is_one = (outside > 0) & (misfits > 0) & (found.condition >= 0)
+        weaker = np.minimum(outside, misfits) - np.where(is_one, PRICE_IN_GROUP - PRICE_OF_TWO, 0.0)
+        weaker, is_outside = np.maximum(weaker, 0.0), outside >= misfits
+        outside = np.where(is_outside, outside, weaker)
+        misfits = np.where(is_outside, weaker, misfits)
         below = np.minimum(found.surprise - found.bar, 0.0)
         return misfits, np.where(outside > 0, outside, below)
 

@@ -245,8 +245,8 @@ class NumberJudge:
         """Return which values are ordinary in a group: of one that is always the same, only it."""
         held = self.group(context) if len(values) else None
         if held is None:
-            return values == self._constants.get(context, math.nan)
-        return held[1].log_rarity(values) < ORDINARY
+            return np.equal(values, self._constants.get(context, math.nan))
+        return np.less(held[1].log_rarity(values), ORDINARY)
 
     def _surprise_left(self, context: Context, values: Floats) -> Floats:
         """Return the surprise of values in a group; 0 where they are ordinary."""
