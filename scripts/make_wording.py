@@ -8,6 +8,7 @@ A test makes the page anew and compares.
 from __future__ import annotations
 
 import ast
+import builtins
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -28,6 +29,14 @@ odd among; what was **expected** there; and the **odd column**. A sentence says 
 reason, then what to do about it.
 """
 _SECTION = re.compile(r"^# --- (.*?) -+$", re.MULTILINE)
+
+#: Parts of messages that have words of their own in a shell.
+_PARTS = {"Setting": "{option}", "OptionName": "{option}", "RowAt": "{row}"}
+#: What writes a value, and does not name it.
+_WRITERS = {
+    *dir(builtins),
+    *("join", "shown", "printable", "text_of", "quantity_text", "harmless", "strip", "lower"),
+}
 
 
 def sections() -> Iterator[tuple[str, list[str]]]:
@@ -60,14 +69,26 @@ def errors() -> dict[str, list[str]]:
         package = path.relative_to(SOURCE).parts[0].removesuffix(".py")
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
             if isinstance(node, ast.Call) and _is_error(node.func):
-                said = " ".join("".join(_template(part) for part in node.args).split())
+                parts = [_template(part) for part in node.args]
+                kind = getattr(node.func, "id", "")
+                if kind == "MissingExtraError":
+                    parts[1:] = [f" needs an optional package: pip install '...[{parts[1]}]'"]
+                elif kind == "not_allowed":
+                    parts = [parts[0], " is {value}; allowed: ", parts[2]]
+                elif kind in ("LimitError", "BusyError"):
+                    del parts[1:]  # the option that limits it
+                said = " ".join("".join(parts).split())
                 if len(said.split()) > 2:
                     found.setdefault(package, set()).add(said)
     return {package: sorted(said) for package, said in sorted(found.items())}
 
 
 def _is_error(function: ast.expr) -> bool:
-    return isinstance(function, ast.Name) and function.id.endswith("Error")
+    """Return whether a call makes an error: a class, or what gives it the name of a file."""
+    name = getattr(function, "id", getattr(function, "attr", ""))
+    if ast.unparse(function).startswith("_LOG"):
+        return False
+    return name.endswith("Error") or name in ("error", "changed", "not_allowed")
 
 
 def _template(node: ast.expr) -> str:
@@ -77,17 +98,19 @@ def _template(node: ast.expr) -> str:
     if isinstance(node, ast.JoinedStr):
         return "".join(_template(part) for part in node.values)
     if isinstance(node, ast.FormattedValue):
-        names = [
-            item for item in ast.walk(node.value) if isinstance(item, (ast.Name, ast.Attribute))
-        ]
-        last = names[0] if names else None
-        word = last.attr if isinstance(last, ast.Attribute) else getattr(last, "id", "...")
-        return f"{{{word}}}"
+        return f"{{{_gap(node.value)}}}"
     if isinstance(node, ast.BinOp):
         return _template(node.left) + _template(node.right)
-    if isinstance(node, ast.Call):
-        return "{setting}" if isinstance(node.func, ast.Name) and node.func.id == "Setting" else ""
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+        return _PARTS.get(node.func.id, "{" + _gap(node) + "}")
     return ""
+
+
+def _gap(node: ast.expr) -> str:
+    """Name what fills a gap: a variable, not what writes it."""
+    found = (item for item in ast.walk(node) if isinstance(item, (ast.Name, ast.Attribute)))
+    names = [item.attr if isinstance(item, ast.Attribute) else item.id for item in found]
+    return next((name.strip("_") for name in names if name not in _WRITERS), "...")
 
 
 def page() -> str:

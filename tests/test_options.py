@@ -35,7 +35,7 @@ OPENAPI = described()
         ({"bandwidth": "wide", "preset": "paper"}, "'fixed' or 'adaptive'"),
         ({"bandwidth": "adaptive"}, 'add preset="paper", or leave bandwidth out'),
         ({"seed": None}, 'add preset="paper"'),
-        ({"search": "exhaustive"}, 'no option any more: all rows are judged at once; preset="pap'),
+        ({"search": "exhaustive"}, 'no longer an option: all rows are judged at once; preset="pap'),
         ({"minimality": "strict", "preset": "paper"}, "leave minimality out"),
         ({"infinite": "drop"}, "'error' or 'missing'"),
         ({"discretise": "equal", "preset": "paper"}, "'equi-width' or 'equi-depth'"),

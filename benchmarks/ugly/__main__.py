@@ -29,7 +29,7 @@ def outcome(case: Case, folder: Path) -> tuple[bool, str]:
         said = str(error).removeprefix(f"{path}: ")
         return bool(case.refusal) and case.refusal in said, said
     skipped = [f"{item.name!r} {item.reason}" for item in findings.population.skipped_columns]
-    said = "; ".join([*explainer.table.notes, *skipped])
+    said = " ".join([*explainer.table.notes, *skipped])
     if case.refusal:
         return False, f"was not refused: {said}"
     for name, right in case.right.items():

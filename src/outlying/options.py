@@ -224,7 +224,7 @@ class Options:
         own = {name: given.pop(name) for name in PAPER_OPTIONS if name in given}
         for name in given:
             if name in _GONE:
-                raise OptionError(f"{name} is no option any more: {_GONE[name]}; leave {name} out")
+                raise OptionError(f"{name} is no longer an option: {_GONE[name]}; leave {name} out")
         if preset is not None:
             check_choice("preset", preset, get_args(Preset))
             return cls(**checked(PAPER | given, _GENERAL), paper=PaperOptions.of(**own))

@@ -17,10 +17,10 @@ SET_RULE = (
 SET_RATIO = "{ratio} times as often as elsewhere ({low} to {high})"
 SET_ONLY_HERE = "no other row is"
 SET_COVERED = "Together they hold {covered:,} of the {rows:,} rows."
-SET_TRIED = "The rules were chosen among {tried:,} groups; the figures allow for that."
+SET_TRIED = "The rules were chosen from {tried:,} groups; the figures allow for that."
 SET_DRAWN = "Found and counted among {rows:,} rows that were drawn at random from {whole:,}."
 SET_RELATIONS = "What columns say of others: {relations}."
-SET_NOTHING = "Nothing sets them apart that chance would not, among {tried:,} groups."
+SET_NOTHING = "Nothing sets them apart more than chance would, among {tried:,} groups tried."
 
 # --- a finding: the odd cell, what was expected, where -------------------------------------------
 
@@ -75,13 +75,14 @@ PARTS = {
     "day of month": "day {value}",
     "month": "{value}",
     "length": "length {value}",
-    "words": "words: {value}",
+    "words": "{value} word{s}",
     "pattern": "pattern {value}",
     "characters": "{value} characters",
     "spelling": "{value}",
     "repeated": "{value}",
     "written as": "written as {value}",
 }
+NUMBER_OF_WORDS = "number of words"
 #: What a number, a date or a duration outside of all that is typical is called.
 EXTREMES = {
     "value": ("small", "large"),
@@ -117,7 +118,7 @@ BEFORE_A_NEIGHBOUR = "with {after} after it"
 OUT_OF_LINE = (
     "{side} {other} in the row {when} it (in {holding:,} of {known:,} rows it does not {moves})"
 )
-STANDS_STILL = "unchanged in {rows:,} rows from {start} on (by chance, in {most:,} at most)"
+STANDS_STILL = "unchanged for {rows:,} rows from {start} on (by chance, {most:,} at most)"
 SINCE_LAST = "{length} after the row before it, usually {usual}"
 FIRST_TIME = "for the first time in {rows:,} rows"
 IN_NO_OTHER = "in no other of the {rows:,} rows"
@@ -140,7 +141,7 @@ COMPARED_IN_TIME = (
 )
 COMPARED_BEFORE = "Rows were also compared with those before them by {time}{within}{guess}."
 WITHIN_EACH = " within each {entity}"
-GUESSED = " (a guess: the options entity and time decide otherwise)"
+GUESSED = " (a guess: the options entity and time change it)"
 
 # --- what is odd in how a text is written --------------------------------------------------------
 
@@ -289,8 +290,8 @@ NO_PAST_OF_STREAMS = (
 ONE_RELATION = "One relation between columns was used: {relations}."
 RELATIONS = "{count:,} relations between columns were used: {relations}."
 DRAWN = (
-    "What is odd was decided by {drawn:,} of the {rows:,} rows, chosen by their content; the "
-    "figures of each finding are counted in all rows."
+    "What is odd was decided by a sample of {drawn:,} of the {rows:,} rows; the figures of each "
+    "finding are counted in all rows."
 )
 WITHOUT_EFFECT = "{option} no longer has any effect: every row is compared with all others."
 IN_BINS = (

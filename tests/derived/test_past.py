@@ -89,7 +89,7 @@ def test_readings_that_are_stuck() -> None:
     found = outlying.explain(table, row=505)
     assert found.exceptional
     assert (
-        "unchanged in 10 rows from 2024-03-01 20:00 on (by chance, in 4 at most) where sensor = s4"
+        "unchanged for 10 rows from 2024-03-01 20:00 on (by chance, 4 at most) where sensor = s4"
         in str(found.stories[0].sentence)
     )
 

@@ -252,7 +252,7 @@ def test_whole_numbers_beyond_2_53_keep_their_digits_as_categories() -> None:
 )
 def test_what_cannot_be_read_as_declared_is_named(array: pa.Array, kind: Any, value: str) -> None:
     form: Any = cells.form_of(array.type)
-    with pytest.raises(ColumnError, match="column 'my column' was to be read as") as raised:
+    with pytest.raises(ColumnError, match="column 'my column' cannot be read as") as raised:
         Field("my column", form, kind).numbers(array)
     assert f"'{value}'" in str(raised.value)
 

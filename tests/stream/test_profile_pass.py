@@ -427,9 +427,9 @@ def test_columns_that_the_feeder_left_out_are_listed() -> None:
 
 def test_a_wrong_type_names_column_and_value() -> None:
     table = pa.table({"x": ["1", "zwei", "3"]})
-    with pytest.raises(ColumnError, match=r"column 'x' was to be read as number.*'zwei'"):
+    with pytest.raises(ColumnError, match=r"column 'x' cannot be read as number.*'zwei'"):
         profile_of(table, Options.of(types={"x": "numeric"}))
-    with pytest.raises(ColumnError, match=r"was to be read as datetime.*'5'"):
+    with pytest.raises(ColumnError, match=r"cannot be read as datetime.*'5'"):
         profile_of(pa.table({"x": [5, 6]}), Options.of(types={"x": "datetime"}))
 
 
@@ -485,11 +485,11 @@ def test_wrong_values_are_refused_as_in_memory(where: dict[str, Any]) -> None:
 
 
 def test_exactly_one_row_must_be_found() -> None:
-    with pytest.raises(RowError, match="no row has id = 99; one is needed"):
+    with pytest.raises(RowError, match="no row has id = 99; check the value"):
         profile_of(PEOPLE, Options.of(), where={"id": 99})
-    with pytest.raises(RowError, match=r"^2 rows have id = 13; one is needed: add a column"):
+    with pytest.raises(RowError, match=r"^2 rows have id = 13; add a column to where"):
         profile_of(PEOPLE, Options.of(), where={"id": 13})
-    with pytest.raises(RowError, match=r"^where\[1\]: no row has id = 9; one is needed"):
+    with pytest.raises(RowError, match=r"^where\[1\]: no row has id = 9; check the value"):
         profile_of(PEOPLE, Options.of(), where=[{"id": 10}, {"id": 9}], meaning="each")
     with pytest.raises(RowError, match=r"^where\[0\]: where: column 'id' expects a number"):
         profile_of(PEOPLE, Options.of(), where=[{"id": "a"}], meaning="each")
@@ -514,7 +514,7 @@ def test_one_where_may_stand_for_every_row_with_its_values() -> None:
     rows = [found.table.values(row) for row in range(found.drawn, found.table.rows)]
     assert sorted(row["id"] for row in rows) == [10, 12, 13, 13]  # type: ignore[type-var]
     assert found.other_values == ({"city": "Rom"},) * 4
-    with pytest.raises(RowError, match="no row has id = 1; at least one is needed"):
+    with pytest.raises(RowError, match="no row has id = 1; check the value"):
         profile_of(PEOPLE, Options.of(), where={"id": 1}, meaning="every")
 
 

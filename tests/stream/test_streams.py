@@ -439,7 +439,7 @@ def test_faults_of_keys_are_told_by_their_line(
 
 def test_a_fault_of_the_only_key_has_no_number(folder: Path, run: Run) -> None:
     code, _, err = run("explain", folder, "--where", "key=none")
-    assert (code, err) == (2, "Error: no row has key = none; one is needed\n")
+    assert (code, err) == (2, "Error: no row has key = none; check the value\n")
 
 
 def test_a_fault_of_a_new_object(folder: Path, run: Run, tmp_path: Path) -> None:
@@ -459,7 +459,7 @@ def test_keys_of_many_digits_on_the_command_line(run: Run, tmp_path: Path) -> No
         assert code == 0
         assert f"key={2**62 + 7}" in out
         code, _, err = run("explain", tmp_path / "t.parquet", "--where", "key=5", *given[2:])
-        assert (code, err) == (2, "Error: no row has key = 5; one is needed\n")
+        assert (code, err) == (2, "Error: no row has key = 5; check the value\n")
 
 
 def test_the_first_pass_is_kept(folder: Path) -> None:

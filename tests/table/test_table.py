@@ -205,9 +205,9 @@ def test_rows_by_value(where: dict[str, Any], row: int) -> None:
     ("where", "message"),
     [
         ({}, "where is empty"),
-        ({"age": 5}, "no row has age = 5; one is needed"),
+        ({"age": 5}, "no row has age = 5; check the value"),
         ({"city": "Bern"}, "no row has city = Bern"),
-        ({"age": 31}, r"2 rows have age = 31 \(data rows 1, 3, counted from 1\); one is needed"),
+        ({"age": 31}, r"2 rows have age = 31 \(data rows 1, 3, counted from 1\); add a column"),
         ({"age": "x"}, "where: column 'age' expects a number, got 'x'"),
         ({"flag": 1}, "where: column 'flag' expects true or false, got 1"),
     ],
@@ -245,10 +245,10 @@ def test_texts_as_numbers_or_times() -> None:
 @pytest.mark.parametrize(
     ("column", "kind", "message"),
     [
-        (CITY, "numeric", r"column 'city' was to be read as number, but row 0 .*'Rome'"),
-        (CITY, "datetime", "'city' was to be read as datetime"),
-        (AGE, "datetime", "'age' was to be read as datetime"),
-        (numeric_column("x", [0.5]), "datetime", "'x' was to be read as datetime"),
+        (CITY, "numeric", r"column 'city' cannot be read as number: row 0 .*'Rome'"),
+        (CITY, "datetime", "'city' cannot be read as datetime"),
+        (AGE, "datetime", "'age' cannot be read as datetime"),
+        (numeric_column("x", [0.5]), "datetime", "'x' cannot be read as datetime"),
     ],
 )
 def test_types_that_do_not_fit(column: Any, kind: Any, message: str) -> None:

@@ -85,7 +85,7 @@ def _configure(ctx: click.Context, _: click.Parameter, file: str | None) -> None
     except OSError as error:
         raise OptionError(f"cannot read {path}: {error.strerror}") from None
     except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise OptionError(f"{path}: is no TOML: {error}") from None
+        raise OptionError(f"{path}: is not valid TOML: {error}") from None
     if path.name == "pyproject.toml":
         content = content.get("tool", {}).get("outlying", {})
     known = {param.opts[0].removeprefix("--"): param for param in ctx.command.params}

@@ -523,7 +523,7 @@ def _times(columns: Sequence[Column], wanted: str) -> Iterator[NumericColumn]:
     column = next((item for item in columns if item.name == wanted), None)
     if column is not None and not column.is_numeric:
         raise ColumnError(
-            f"time is column {wanted!r}, which holds texts; needed are numbers or moments: name "
+            f"time is column {wanted!r}, which holds texts, not numbers or moments; name "
             "another column, or read it as moments with ",
             Setting("types"),
         )

@@ -100,7 +100,9 @@ class KeptModel:
     def read(cls, path: str | Path) -> KeptModel:
         """Read a file; whatever is wrong with it is said, and nothing in it is trusted."""
         if not is_model(path):
-            raise SourceError(f"{path}: is no fitted model; `outlying fit TABLE -o FILE` makes one")
+            raise SourceError(
+                f"{path}: is not a fitted model; `outlying fit TABLE -o FILE` makes one"
+            )
         of_values = (ValueError, TypeError, LookupError, AttributeError, RecursionError)
         faults = (*of_values, OverflowError, OSError, OutlyingError, pa.ArrowException)
         try:

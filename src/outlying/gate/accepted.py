@@ -138,7 +138,7 @@ def read(path: str | Path) -> list[Accepted]:
     except OSError as error:
         raise SourceError(f"cannot read {path}: {error.strerror}") from None
     except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise SourceError(f"{path}: is no file of accepted findings: {error}") from None
+        raise SourceError(f"{path}: is not a file of accepted findings: {error}") from None
     entries = content.get("accepted", [])
     if set(content) - {"accepted"} or not isinstance(entries, list):
         raise SourceError(f"{path}: holds {', '.join(content)}; allowed: [[accepted]] entries")

@@ -27,7 +27,7 @@ from outlying.table.values import (
     number_of,
     number_text,
     printable,
-    text_of,
+    quantity_text,
     value_of,
 )
 
@@ -68,7 +68,7 @@ def short(text: str, most: int = MOST_CHARACTERS) -> str:
 
 def short_value(value: Value, most: int = MOST_CHARACTERS) -> str:
     """Return a value as text that fits into a picture."""
-    return short(text_of(value), most)
+    return short(quantity_text(value), most)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

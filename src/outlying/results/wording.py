@@ -475,7 +475,7 @@ def claim(pair: Pair, most: int = 80) -> str:
     return say.CELL_AND_PART.format(
         column=printable(pair.column, most),
         value=printable(quantity_text(pair.parent_value), most),
-        part=say.PARTS[part.value].format(value=value),
+        part=say.PARTS[part.value].format(value=value, s="" if value == "1" else "s"),
     )
 
 
@@ -596,7 +596,8 @@ def _thing(name: str) -> str:
     """Name a column, or a part of one: the hour of the timestamp."""
     parent, part = _split(name)
     shown = printable(parent, 40)
-    return shown if part is None else f"{part.value} of {shown}"
+    what = say.NUMBER_OF_WORDS if part is Part.WORDS else part and part.value
+    return f"{what} of {shown}" if what else shown
 
 
 def _the(name: str) -> str:

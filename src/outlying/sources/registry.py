@@ -350,7 +350,7 @@ def _no_database(data: Any) -> OutlyingError:
         source = name_of(data)
         check_readable(source, recognise.path_of(data))
         return SourceError(
-            f"{source}: is no database of DuckDB or SQLite; table= and query= are for databases"
+            f"{source}: is not a database of DuckDB or SQLite; table= and query= are for databases"
         )
     return OptionError(
         f"table= and query= are for databases, not for {name_of(data)}; allowed: a file of "

@@ -67,7 +67,7 @@ def connected(url: str, source: str | None = None) -> SparkFeeder:
     if what is None:
         found = re.fullmatch(r"(spark://[^/]+)/(.+)", url)
         if found is None:
-            raise SourceError(f"{url!r} is no address of a table on Spark; {_ADDRESSES}")
+            raise SourceError(f"{url!r} is not the address of a table on Spark; {_ADDRESSES}")
         name, (master, what) = url, found.groups()
     with plain_errors(name or url):
         session = session_of(master)

@@ -185,7 +185,7 @@ class Lookup:
         """Return the places of all rows that fit, among the distinct ones that were found."""
         wanted = where_text(self.wheres[0])
         if state.fitting == 0:
-            raise RowError(f"no row has {wanted}; at least one is needed")
+            raise RowError(f"no row has {wanted}; check the value")
         if state.fitting > MOST_ROWS:
             raise RowError(
                 f"{state.fitting:,} rows have {wanted}; at most {MOST_ROWS:,} are explained at "
@@ -200,11 +200,9 @@ class Lookup:
             wanted, count = where_text(where), copies.get(int(its_hash), 0)
             with self.asked.about(place):
                 if count == 0:
-                    raise RowError(f"no row has {wanted}; one is needed")
+                    raise RowError(f"no row has {wanted}; check the value")
                 if count > 1:
-                    raise RowError(
-                        f"{count:,} rows have {wanted}; one is needed: add a column to where"
-                    )
+                    raise RowError(f"{count:,} rows have {wanted}; add a column to where")
         return np.searchsorted(found.hashes, self.hashes)
 
 

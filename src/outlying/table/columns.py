@@ -483,9 +483,9 @@ def parsed_number(name: str, value: Value, form: Form, place: RowAt | str) -> fl
 def not_as_declared(name: str, form: Form, value: Value, place: RowAt | str) -> ColumnError:
     """Make the error about a value that is not what its column was declared to hold."""
     return ColumnError(
-        f"column {name!r} was to be read as {form}, but ",
+        f"column {name!r} cannot be read as {form}: ",
         place,
-        f" holds {text_of(value)!r}; allowed there: {EXPECTS[form]}",
+        f" holds {text_of(value)!r}, not {EXPECTS[form]}",
     )
 
 

@@ -93,13 +93,13 @@ class Table:
         """Return the only row that holds all these values."""
         rows, wanted = self.matching(where), where_text(where)
         if len(rows) == 0:
-            raise RowError(f"no row has {wanted}; one is needed")
+            raise RowError(f"no row has {wanted}; check the value")
         if len(rows) > 1:
             first = ", ".join(str(row + 1) for row in rows[:5])
             raise RowError(
                 f"{len(rows)} rows have {wanted} (data rows {first}"
-                f"{', ...' if len(rows) > 5 else ''}, counted from 1); one is needed: add a column "
-                "to where, or name the row by its number"
+                f"{', ...' if len(rows) > 5 else ''}, counted from 1); add a column to where, "
+                "or name the row by its number"
             )
         return rows[0]
 
@@ -116,7 +116,7 @@ class Table:
                     f"where: column {name!r} expects {error}, got {shown(value)}"
                 ) from None
         if at_least_one and not mask.any():
-            raise RowError(f"no row has {where_text(where)}; at least one is needed")
+            raise RowError(f"no row has {where_text(where)}; check the value")
         return [int(row) for row in np.flatnonzero(mask)]
 
     def with_object(self, values: Mapping[str, Any], optional: Iterable[str] = ()) -> Table:

@@ -314,7 +314,7 @@ def marked_rows(table: Table, name: str) -> list[int]:
 
 def no_mark(name: str) -> str:
     """Say that a column marks no row."""
-    return f"--where-true: column {name!r} marks no row; at least one is needed"
+    return f"--where-true: column {name!r} marks no row; it must mark at least one"
 
 
 # --- names of rows -------------------------------------------------------------------------------

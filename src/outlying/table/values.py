@@ -305,8 +305,10 @@ def range_text(low: Value, high: Value, digits: int = FEW_DIGITS, beside: Value 
         first, last = (quantity_text(_in_seconds(end), digits) for end in (low, high))
     else:
         first, last = quantity_text(low, digits), quantity_text(high, digits)
-    if "," in last and first.lstrip("-").isdigit():
-        first = f"{int(first):,}"  # 7,900 to 116,500
+    is_long = isinstance(beside, int | float) and abs(beside) >= 10_000
+    no_years = isinstance(low, int | float) and abs(low) < 1000
+    if "," in first + last or (is_long and no_years):  # 7,900 to 116,500; 425 to 1,660
+        first, last = (f"{int(x):,}" if x.lstrip("-").isdigit() else x for x in (first, last))
     return first if first == last else f"{first} to {last}"
 
 

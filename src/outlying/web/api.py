@@ -263,9 +263,9 @@ async def _body(request: Request, known: tuple[str, ...]) -> dict[str, Any]:
     try:
         body = json.loads(content or b"{}")
     except (ValueError, RecursionError):
-        raise OptionError("the request is no JSON; needed is a JSON object") from None
+        raise OptionError("the request is not JSON; send a JSON object") from None
     if not isinstance(body, dict):
-        raise OptionError(f"the request holds {shown(body)}; needed is a JSON object")
+        raise OptionError(f"the request holds {shown(body)}; send a JSON object")
     if "\\u0000" in content.decode("utf-8", "replace"):
         raise OptionError("the request holds a zero byte")
     check_names(body, known)

@@ -392,7 +392,8 @@ class TablePage:
     def held(self, column: ColumnOverview) -> str:
         """Say what a column holds: its range, or its commonest categories."""
         if column.low is not None and column.high is not None:
-            low, high = quantity_text(column.low), quantity_text(column.high)
+            low = quantity_text(column.low, beside=(column.high,))
+            high = quantity_text(column.high, beside=(column.low,))
             return f"{low} to {high}" if low != high else f"always {low}"
         if not column.categories:
             return "nothing"
@@ -463,7 +464,8 @@ def choices(column: ColumnOverview) -> list[str]:
 def hint(column: ColumnOverview) -> str:
     """Return what the field of a new row takes: a range, or the commonest categories."""
     if column.low is not None and column.high is not None:
-        return f"{quantity_text(column.low)} to {quantity_text(column.high)}"
+        low = quantity_text(column.low, beside=(column.high,))
+        return f"{low} to {quantity_text(column.high, beside=(column.low,))}"
     named = [printable(str(item), _SHORT) for item in column.categories[:_MOST_NAMED]]
     if not named or column.distinct > _MANY_CATEGORIES:
         return say.PAGE_TYPES[column.type]

@@ -24,13 +24,12 @@ from outlying.results.sets import Rule, SetExplanation
 from outlying.results.stories import Pair, Story
 from outlying.results.wording import PYTHON
 from outlying.table.table import Condition, Part, part_of
-from outlying.table.values import Value, printable, text_of
+from outlying.table.values import Value, printable, quantity_text, text_of
 from outlying.web import NotReadyError, answers
 from outlying.web.answers import Answer
 from outlying.web.jobs import Job
 from outlying.web.pages import (
     TablePage,
-    cell_text,
     column_texts,
     counted,
     finished,
@@ -354,7 +353,7 @@ class RowPage:
             return {"ordinary": said, "change": None} if says_something else {}
         own = self.values if self.number is None else copied(self.values, self.entry)
         changed = {**own, odd: field_text(value)}
-        return {"ordinary": cell_text(value), "change": self.addresses.new(changed)}
+        return {"ordinary": quantity_text(value), "change": self.addresses.new(changed)}
 
 
 # --- addresses ---------------------------------------------------------------------------------

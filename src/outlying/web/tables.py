@@ -523,5 +523,5 @@ def _typed(values: Mapping[str, Any], facts: TableFacts, options: Options) -> di
                 said = f"the object's {name!r} is {value!r}; it expects {error}"
                 raise ObjectError(said) from None
         if not isinstance(value, (str, int, float, bool, type(None))):
-            raise ObjectError(f"the object's {name!r} is no text, number, true, false or null")
+            raise ObjectError(f"the object's {name!r} is not a text, number, true, false or null")
     return found
