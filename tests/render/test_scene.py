@@ -220,7 +220,7 @@ def test_far_values_of_others_are_cut_and_said() -> None:
 def test_the_object_is_in_the_picture_however_far() -> None:
     chart = density_of([*RNG.normal(0, 1, 400), -1e6])
     assert 0 < chart.axis.place(chart.mark) < 0.1
-    assert chart.mark_text == "-1000000"
+    assert chart.mark_text == "-1,000,000"
 
 
 def test_dates_are_written_as_dates() -> None:
