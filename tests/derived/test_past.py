@@ -248,3 +248,13 @@ def test_a_measure_is_no_thing_of_a_guessed_panel() -> None:
     }
     found = outlying.explain(table, row=5)
     assert not [note for note in found.notes if "each age" in note]
+
+
+def test_what_is_always_the_same_for_a_thing_is_expected_however_far_from_others() -> None:
+    rng = np.random.default_rng(7)
+    who, rates = rng.integers(0, 40, 1400), np.round(rng.normal(40, 9, 40), 1)
+    rates[3] = rates.min() - 6
+    names, hours = [f"E{code:02d}" for code in who], rng.choice([6.0, 7.0, 8.0, 9.0], 1400)
+    found = outlying.detect({"employee": names, "hours": hours, "rate": rates[who]})
+    assert found.counts is not None
+    assert (found.counts.exceptional, found.counts.unusual) == (0, 0)

@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from outlying.kernel.tally import NearbyMembers, Small, shared
+from outlying.method.distances import EXPECTED
 from outlying.method.measure import CONDITION_PENALTY
 from outlying.method.surprise import ColumnFacts, Group
 from outlying.search.cells import Cells, Codes, Numbers
@@ -176,6 +177,8 @@ class NumberJudge:
             nats = held[1].surprise(numbers[some])[1] if context else surprise[some]
             strengths = nats + self.bonus(context) - self.bar
             hot = strengths > np.maximum(found.strengths[some], 0.0)
+            if self.facts.usual is not None:  # what a relation expects is not odd
+                hot &= np.abs(numbers[some]) > EXPECTED * self.facts.usual
             if hot.any():
                 some = some[hot]
                 rest, by = self._rest(context, held, some, numbers[some], codes)
