@@ -68,6 +68,19 @@ def test_runs_and_gaps_are_those_of_loops(seed: int, back: bool) -> None:
             assert naive.run_length(events, row, back=back) == length
 
 
+def test_things_with_few_values_stand_still_by_chance() -> None:
+    rng = np.random.default_rng(0)
+    things, times = np.repeat(np.arange(20), 200).astype(np.int32), np.tile(np.arange(200.0), 20)
+    values = rng.normal(50 * things, 10)
+    values[:200] = rng.integers(0, 2, 200) + 5 * (rng.random(200) < 0.3)  # thing 0
+    values[650:662] = values[650]
+    found = past.runs(Timeline.of(things, times), values, only_before=False)
+    assert found is not None
+    assert found.lengths(things, times, values)[:200].max() > found.limits[-1]
+    is_odd = found.residuals(things, times, values) > 0
+    assert np.flatnonzero(is_odd).tolist() == list(range(650, 662))
+
+
 def test_only_the_wrong_row_of_a_walk_is_blamed() -> None:
     rng = np.random.default_rng(3)
     things = np.repeat(np.arange(6), 100).astype(np.int32)

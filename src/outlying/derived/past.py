@@ -286,13 +286,13 @@ class StandsStill(OwnPast):
         row = self.panel.row(values)
         length = int(self.rule.lengths(*row, own)[0])
         start = text_of(value_of(self.panel.form, self.rule.start(*row, own)))
-        limit = self.rule.often.get(float(own[0]), self.rule.limit)
-        return say.STANDS_STILL.format(rows=length, start=start, most=math.floor(limit))
+        most = math.floor(self.rule.most(row[0], own)[0])
+        return say.STANDS_STILL.format(rows=length, start=start, most=most)
 
     @property
     def facts(self) -> Facts:
         """The order, and in how many rows it stays the same."""
-        return {"order": self.panel.words, "most": math.floor(self.rule.limit)}
+        return {"order": self.panel.words, "most": math.floor(self.rule.limits[-1])}
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

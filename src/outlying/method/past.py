@@ -364,9 +364,16 @@ class Runs:
     values: Floats
     before: Counts  # equal values up to each place, itself included
     after: Counts  # from each place on
-    limit: float
+    limits: Floats  # of each thing; the last is that of a new one
     often: dict[float, float]  # limits of values that stand still often
     only_before: bool
+
+    def most(self, things: Codes, values: Floats) -> Floats:
+        """Return how many equal values in a row may be chance."""
+        found = self.limits[known_codes(things, len(self.limits) - 1)]
+        for value, limit in self.often.items():
+            found[values == value] = np.maximum(found[values == value], limit)
+        return found
 
     def lengths(self, things: Codes, times: Floats, values: Floats) -> Counts:
         """Return how many equal values in a row there are, with the row itself."""
@@ -395,9 +402,7 @@ class Runs:
         how long it has lasted.
         """
         lengths, so_far = self._lengths(things, times, values)
-        limits = np.full(len(values), self.limit)
-        for value, limit in self.often.items():
-            limits[values == value] = limit
+        limits = self.most(things, values)
         found = np.where(lengths > limits, BROKEN * (lengths + so_far) / limits, 0.0)
         return np.where((things < 0) | np.isnan(times) | np.isnan(values), np.nan, found)
 
@@ -413,7 +418,11 @@ def runs(timeline: Timeline, values: Floats, *, only_before: bool) -> Runs | Non
     repeated = (np.count_nonzero(lengths > 1) + 1) / (len(starts) + 2)
     if repeated > MOST_REPEATED:
         return None
-    limit = 1 + math.log(len(values) / BY_CHANCE) / -math.log(repeated)
+    things = timeline.things[starts]
+    more = np.bincount(things, lengths > 1) - 1  # but one, which may be the one that is too long
+    share = (more + PULL * repeated) / (np.bincount(things) - 1 + PULL)
+    share = np.append(np.maximum(share, repeated), repeated)
+    limits = 1 + math.log(len(values) / BY_CHANCE) / -np.log(share)
     own = np.repeat(np.arange(len(starts)), lengths)
     before = np.arange(len(values)) - starts[own] + 1
     often = {}
@@ -421,9 +430,9 @@ def runs(timeline: Timeline, values: Floats, *, only_before: bool) -> Runs | Non
     for value in np.unique(values[starts[long]]).tolist():
         same = np.sort(lengths[long & (values[starts] == value)])
         if len(same) >= OFTEN:
-            often[value] = max(limit, 2.0 * float(same[-OFTEN]))
+            often[value] = 2.0 * float(same[-OFTEN])
     found = Runs(
-        timeline, values, before, lengths[own] - before + 1, limit, often, only_before=only_before
+        timeline, values, before, lengths[own] - before + 1, limits, often, only_before=only_before
     )
     broken = found.residuals(timeline.things, timeline.times, values)
     return found if np.mean(broken > 0) <= MOST_EXCEPTIONS else None
