@@ -388,7 +388,8 @@ DRAWN_IN_ROUNDS = (
     "them, drawn by what they hold: {compared:,} in all."
 )
 FEW_NEIGHBOURS = (
-    "There are few rows: {neighbours} neighbours were used, half of the other rows, not {wanted}."
+    "There are few rows: each was compared with its {neighbours} nearest, half of the other rows, "
+    "not {wanted}."
 )
 BY_FDR = (
     "Exceptional by a false discovery rate of {fdr:.0%}: strengths of ordinary rows are taken to "

@@ -352,7 +352,7 @@ def test_errors_count_rows_as_the_user_does(run: Run, tmp_path: Path) -> None:
     assert "in row 1 (counted from 0); correct it" in str(caught.value)
     assert "data row" not in str(caught.value)
     _, _, err = run("explain", file, "--row", 1, "--type", "y=numeric")
-    assert "but data row 1 holds 'a'" in err
+    assert "data row 1 holds 'a', not a number" in err
 
 
 def test_the_papers_settings_on_the_command_line(run: Run, table: Path) -> None:

@@ -123,7 +123,7 @@ def test_rare_labels_count_as_one_and_it_is_said() -> None:
     assert [item.score for item in found.rows] == pytest.approx(
         [slow[item.row or 0].score for item in found.rows]
     )
-    assert found.notes == ("column 'label': its rare labels count as one label in the comparison",)
+    assert found.notes == ("Column 'label': its rare labels count as one label in the comparison.",)
 
 
 @pytest.mark.parametrize(
@@ -294,7 +294,7 @@ def test_few_rows_have_few_neighbours_and_it_is_said() -> None:
     assert detection.positions[0] == 2
     assert len(detection.rows) == 3
     assert detection.notes == (
-        "There are few rows: the number of neighbours is 1, half of the other rows, not 5.",
+        "There are few rows: each was compared with its 1 nearest, half of the other rows, not 5.",
     )
 
 

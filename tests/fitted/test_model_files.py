@@ -244,9 +244,9 @@ def test_what_is_no_model_is_refused(tmp_path: Path, model: Path) -> None:
     path = tmp_path / "none.outlying"
     for content in (b"", b"ARROW1", b"a,b\n1,2\n", b"\x80\x04" * 40):
         path.write_bytes(content)
-        with pytest.raises(outlying.SourceError, match=r"no fitted model|damaged"):
+        with pytest.raises(outlying.SourceError, match=r"not a fitted model|damaged"):
             outlying.load(path)
-    with pytest.raises(outlying.SourceError, match="no fitted model"):
+    with pytest.raises(outlying.SourceError, match="not a fitted model"):
         outlying.load(tmp_path / "not there.outlying")
 
 

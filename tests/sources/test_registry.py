@@ -512,7 +512,7 @@ class TestDispatch:
             feeders.feeder_of(path, "dask")  # type: ignore[arg-type]
         with pytest.raises(OptionError, match="spark://host:port"):
             feeders.feeder_of(path, "spark")
-        with pytest.raises(SourceError, match="no database of DuckDB or SQLite"):
+        with pytest.raises(SourceError, match="not a database of DuckDB or SQLite"):
             outlying.scan(path, table="t")
         with pytest.raises(OptionError, match="both given"):
             outlying.scan(path, table="t", query="SELECT 1")
