@@ -1,7 +1,4 @@
-"""New rows judged by a model that they are no part of, all at once; told as new objects are.
-
-Models are saved and opened here, too, and what the user names becomes populations.
-"""
+"""New rows judged by a model that they are no part of, all at once; told as new objects are."""
 
 from __future__ import annotations
 
@@ -232,10 +229,7 @@ class NewPopulation(MemoryPopulation):
 
 
 def columns_ahead(base: Table, new: Table) -> tuple[str, ...]:
-    """Return the columns that only go on: dates, and running numbers, of which no two are equal.
-
-    That tonight is later than all nights before is nothing odd.
-    """
+    """Return columns of dates and running numbers that only go on: tonight is later than before."""
     known = {column.name: column for column in new.columns}
     pairs = ((own, known[own.name]) for own in base.columns if own.name in known)
     return tuple(own.name for own, other in pairs if _runs(own, other) and _goes_on(own, other))

@@ -85,10 +85,7 @@ def _as_read(
 def decision_on(
     column: CategoricalColumn, kind: ColumnType | None, *, knows_types: bool = True
 ) -> Decision | None:
-    """Return how the texts of a column in memory are to be read; None: as they are.
-
-    A table that holds nothing but texts does not know types.
-    """
+    """Return how the texts of a column in memory are to be read; None: as they are."""
     tally = Tally(declared_kind(kind), knows_types=knows_types)
     texts: tuple[str, ...] = column.labels  # type: ignore[assignment]
     codes = column.codes[column.codes >= 0]
@@ -166,10 +163,7 @@ class Decision:
 
 
 def decide(tally: Tally) -> Decision | None:
-    """Return how a column is read; None: as texts.
-
-    Where the user has declared what it holds, whatever fits is read, however little.
-    """
+    """Return how a column is read; None: as texts. If declared, however little of it fits."""
     if not tally.styles or tally.is_hopeless:
         return None
     numbers = {s: count for s, count in tally.styles.items() if isinstance(s, NumberStyle)}
@@ -210,10 +204,7 @@ def decide(tally: Tally) -> Decision | None:
 
 
 def _lengths(dates: Mapping[DateStyle, StyleCount]) -> tuple[int, bool]:
-    """Return how many rows hold a length of time, and whether 9:58 is one, too, not ten o'clock.
-
-    It is where more than wrong cells cannot be a time of day: 45:10, 26:00:00.
-    """
+    """Return how many rows hold a length of time, and whether 9:58 is one, as beside 45:10."""
     lengths = {style: count for style, count in dates.items() if style.form == "duration"}
     long = _rows({style: count for style, count in lengths.items() if style.is_length})
     times = {style: count for style, count in dates.items() if style.form == "time"}
@@ -256,8 +247,7 @@ def _are_codes(
 ) -> bool:
     """Return whether whole numbers are codes: written without any mark, and all alike.
 
-    Where a source that knows types holds plain whole numbers as text, somebody wanted it so. One
-    that holds texts only (rows of Python's csv module) knows none: it is read as a CSV file is.
+    Where a source that knows types holds plain whole numbers as text, somebody wanted it so.
     """
     styles = [style for style in fitting if isinstance(style, NumberStyle)]
     digits = [style.digits for style in styles]
@@ -282,10 +272,7 @@ def _are_codes(
 
 
 def _fill_a_decade(fitting: Iterable[StyleCount]) -> bool:
-    """Return whether whole numbers of one length begin with 1 as well as with 9.
-
-    Amounts that spread so far would go on beyond: postal codes do not.
-    """
+    """Return whether numbers of one length begin with 1 and with 9: postal codes, not amounts."""
     every = StyleCount()
     for count in fitting:
         every.add(count)
@@ -319,10 +306,7 @@ def _number_reading(counts: Mapping[NumberStyle, StyleCount], is_declared: bool)
 
 
 def _point(counts: Mapping[NumberStyle, StyleCount], affix: str) -> str:
-    """Return what divides off decimals: what most texts show that leave no doubt.
-
-    Where all are in doubt, a comma divides thousands and a point decimals, but not of money.
-    """
+    """Return what divides off decimals, as most texts show; in doubt a point, but not of money."""
     sure = {
         mark: sum(count.rows for s, count in counts.items() if s.point == mark) for mark in ".,"
     }
@@ -350,8 +334,8 @@ def _date_reading(counts: Mapping[DateStyle, StyleCount]) -> Reading:
 def _order(counts: Mapping[DateStyle, StyleCount]) -> Order:
     """Return the order in which most dates make sense.
 
-    Where nothing tells, month and day beside AM and PM, otherwise day and month; but the year comes
-    first where it has two digits and fewer numbers stand there than in the place of the day.
+    Where nothing tells, month and day beside AM and PM, otherwise day and month; but a year of two
+    digits first where fewer numbers stand there than in the place of the day.
     """
     rows = dict.fromkeys(IN_WORDS, 0)
     for style, count in counts.items():
