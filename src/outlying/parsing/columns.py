@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from math import nan
@@ -39,6 +40,10 @@ from outlying.table.selection import (
 )
 from outlying.table.table import Table, is_part_name
 from outlying.table.values import Form, are_keys, printable, text_of, value_of
+
+#: A number as anybody reads it: the note on a column need not say what it is.
+_PLAIN_NUMBER = re.compile(r"[+-]?(0|[1-9]\d*)(\.\d+)?")
+_DAY = re.compile(r"\d+([/.-])\d+\1\d+(?!\S)")
 
 
 def as_declared(table: Table, options: Options) -> Table:
@@ -400,9 +405,10 @@ def _number_note(reading: Reading, fitting: Mapping[Style, StyleCount]) -> str:
     shown = max(
         sorted(examples), key=lambda it: (sum(not c.isdigit() for c in it.strip()), len(it))
     )
-    value = f"{reading.numbers([shown])[0]:,.15g}"
-    example = say.READ_TEXT.format(text=printable(shown), value=value)
-    said = say.READ_AS.format(what="numbers", example=example)
+    said = say.READ_AS.format(what="numbers")
+    if not _PLAIN_NUMBER.fullmatch(shown.strip()):
+        value = f"{reading.numbers([shown])[0]:,.15g}"
+        said = say.FOR_EXAMPLE.format(read=said, text=printable(shown), value=value)
     styles = [style for style in fitting if isinstance(style, NumberStyle)]
     bounds = {s: c for s, c in fitting.items() if isinstance(s, NumberStyle) and s.has_bound}
     if bounds:
@@ -420,13 +426,12 @@ def _are_in_doubt(styles: Sequence[NumberStyle], point: str) -> bool:
 
 def _date_note(reading: Reading, fitting: Mapping[Style, StyleCount]) -> str:
     if reading.form == "duration":
-        example = _shown(reading, _first(fitting.values()))
-        return say.READ_AS.format(what="durations", example=example)
+        return _read_as("durations", reading, _first(fitting.values()))
     dates = {s: count for s, count in fitting.items() if isinstance(s, DateStyle)}
     ordered = {s: count for s, count in dates.items() if s.orders}
     what = f"{reading.noun}s"
     if not ordered:
-        return say.READ_AS.format(what=what, example=_shown(reading, _first(dates.values())))
+        return _read_as(what, reading, _first(dates.values()))
     order = IN_WORDS[reading.order]
     rivals = [
         other
@@ -434,17 +439,20 @@ def _date_note(reading: Reading, fitting: Mapping[Style, StyleCount]) -> str:
         if other != reading.order and all(other in s.orders for s in ordered)
     ]
     if rivals:
-        shown = _shown(reading, _first(ordered.values()))
-        return say.READ_IN_DOUBT.format(order=order, example=shown, other=IN_WORDS[rivals[0]])
+        read = _read_as(order, reading, _first(ordered.values()))
+        return say.READ_IN_DOUBT.format(read=read, other=IN_WORDS[rivals[0]])
     fewest = min(len(s.orders) for s in ordered)
     example = printable(_first(count for s, count in ordered.items() if len(s.orders) == fewest))
-    return say.READ_BY_ORDER.format(order=order, example=example)
+    day = _DAY.match(example)
+    example, sign = (day[0], day[1]) if day else (example, "/")
+    return say.READ_BY_ORDER.format(order=order.replace("/", sign), example=example)
 
 
 def _first(count: Iterable[StyleCount]) -> str:
     return min(each.example or "" for each in count)
 
 
-def _shown(reading: Reading, example: str) -> str:
-    value = value_of(reading.form, float(reading.numbers([example])[0]))
-    return say.READ_TEXT.format(text=printable(example), value=text_of(value))
+def _read_as(what: str, reading: Reading, example: str) -> str:
+    read = say.READ_AS.format(what=what)
+    value = text_of(value_of(reading.form, float(reading.numbers([example])[0])))
+    return say.FOR_EXAMPLE.format(read=read, text=printable(example), value=value)
