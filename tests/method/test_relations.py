@@ -88,7 +88,7 @@ def related(**table: np.ndarray) -> list[str]:
     return [
         f"{names[item.target]} = {item.formula.text([names[place] for place in item.given])}"
         for item in arithmetic.with_exact(variables, find(variables))
-        if isinstance(item, arithmetic.Exact)
+        if isinstance(item, arithmetic.ExactRelation)
     ]
 
 
@@ -128,7 +128,7 @@ def test_rates_and_fees_are_recognised_beside_what_explains_as_much() -> None:
             texts = [
                 item.formula.text([names[place] for place in item.given])
                 for item in found
-                if isinstance(item, arithmetic.Exact) and item.target == 0
+                if isinstance(item, arithmetic.ExactRelation) and item.target == 0
             ]
             assert texts == [f"quantity x price x {shape.format('rate')}{end}"]
 

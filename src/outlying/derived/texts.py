@@ -135,7 +135,7 @@ class Length(TextDerivation):
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Pattern(TextDerivation):
+class WrittenPattern(TextDerivation):
     """Which of the common patterns a text has."""
 
     common: tuple[str, ...]
@@ -271,7 +271,7 @@ def _shapes(parent: str, counts: Mapping[str, int]) -> Iterator[TextDerivation]:
 
 def _pattern(
     parent: str, rows: int, full: collections.Counter[str], short: collections.Counter[str]
-) -> Pattern | None:
+) -> WrittenPattern | None:
     """Return the pattern; with the lengths of runs, if no common ones differ by these alone."""
     for found in (full, short):
         common = [text for text, count in found.items() if count >= COMMON * rows]
@@ -280,7 +280,11 @@ def _pattern(
             continue
         common.sort(key=lambda text: (-found[text], text))
         is_pattern = len(found) > 1
-        return Pattern(parent, Part.PATTERN, tuple(common), found is short) if is_pattern else None
+        return (
+            WrittenPattern(parent, Part.PATTERN, tuple(common), found is short)
+            if is_pattern
+            else None
+        )
     return None
 
 

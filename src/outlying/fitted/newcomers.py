@@ -32,7 +32,7 @@ from outlying.table.targets import RowRequest, Target, Targets, targets_in
 
 if TYPE_CHECKING:
     from outlying.options import Engine
-    from outlying.search.memory import Population
+    from outlying.search.memory import Searchable
 
 Result = TypeVar("Result")
 
@@ -271,7 +271,7 @@ OWN = ("top", "id")
 
 
 def save(
-    population: Population,
+    population: Searchable,
     path: str | Path,
     redact: Sequence[str] = (),
     min_group: int | None = None,
@@ -285,7 +285,7 @@ def save(
 
 
 def fitted(
-    population: Population, redact: Sequence[str] = (), min_group: int | None = None
+    population: Searchable, redact: Sequence[str] = (), min_group: int | None = None
 ) -> KeptModel:
     """Return what is kept of a population."""
     options, table, total = population.options, population.table, population.count()

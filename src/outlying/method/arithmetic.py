@@ -291,7 +291,7 @@ def _holds(formula: Formula, values: Floats, inputs: Sequence[Floats]) -> bool:
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Exact:
+class ExactRelation:
     """A number that is computed from others."""
 
     target: int
@@ -412,20 +412,22 @@ def _ranks(rows: Floats) -> Floats:
     return order / lengths
 
 
-def with_exact(variables: Sequence[Variable], found: Sequence[Related]) -> list[Related | Exact]:
+def with_exact(
+    variables: Sequence[Variable], found: Sequence[Related]
+) -> list[Related | ExactRelation]:
     """Replace fits by exact relations where there are some: one for each set of columns."""
-    exact: dict[frozenset[int], Exact] = {}
+    exact: dict[frozenset[int], ExactRelation] = {}
     candidates = [(item.target, item.given) for item in found]
     for target, given in dict.fromkeys([*candidates, *_products(variables), *_sums(variables)]):
         recognised = recognise(variables[target], [variables[place] for place in given], given)
         if recognised is not None:
-            own = Exact(target, *recognised)
+            own = ExactRelation(target, *recognised)
             columns = frozenset((own.target, *own.given))
             known = exact.setdefault(columns, own)
             if own.formula.complexity < known.formula.complexity:
                 exact[columns] = own
     # What a fit says of the result of a formula and its parts, the formula says better.
-    kept: list[Related | Exact] = list(exact.values())
+    kept: list[Related | ExactRelation] = list(exact.values())
     for item in found:
         both = frozenset((item.target, *item.given))
         if not any(whole <= both or one.target in both <= whole for whole, one in exact.items()):
