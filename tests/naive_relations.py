@@ -198,10 +198,14 @@ def chosen(table: Sequence[Column], target: int, is_log: bool) -> tuple[int, ...
 
 @dataclasses.dataclass
 class Fitted:
-    """What is left of each known row, in usual distances, how much is explained, and exceptions."""
+    """What is left of each known row, in usual distances, how much is explained, and exceptions.
+
+    Also the nats that a value takes, given what is expected, with the tails of a Cauchy.
+    """
 
     explained: float
     exceptions: float
+    code_length: float
     residuals: list[float]
 
 
@@ -243,17 +247,33 @@ def _fitted(
     low, high = quantiles(expected, 0.01, 0.99)
     usual = [between(said, points) + max(low - said, said - high, 0.0) for said in expected]
     far = [abs(value) > 5 * own for value, own in zip(left_out, usual, strict=True)]
-    found = [
-        0.0 if abs(value) <= 1e-7 else value / own for value, own in zip(away, usual, strict=True)
-    ]
     exceptions = sum(far) / len(far)
+    wider = [1.0] * len(rows)
     for column in given:
         labels = [] if is_number(column) else [column[row] for row in rows]
         for label in set(labels):
-            own_far = [is_far for other, is_far in zip(labels, far, strict=True) if other == label]
-            if sum(own_far) > len(own_far) / 2:
+            members = [place for place, other in enumerate(labels) if other == label]
+            if sum(far[place] for place in members) > len(members) / 2:
                 exceptions = 1.0
-    return Fitted(explained, exceptions, found)
+            factor = least_usual([abs(left_out[place]) / usual[place] for place in members])
+            for place in members:
+                wider[place] = max(wider[place], factor)
+    found = [
+        0.0 if abs(value) <= 1e-7 else value / own / more
+        for value, own, more in zip(away, usual, wider, strict=True)
+    ]
+    nats = 0.0
+    for place, value in enumerate(left_out):
+        width = usual[place] * wider[place]
+        nats += math.log(width * scale) + math.log(1 + (value / width) ** 2)
+        nats += values[place] if own is not target else 0.0
+    return Fitted(explained, exceptions, nats / len(rows), found)
+
+
+def least_usual(away: Sequence[float]) -> float:
+    """Two standard errors below the 60% quantile of the distances in a category, but 1 at least."""
+    share = 0.6 - len(away) ** -0.5
+    return max(1.0, next(iter(quantiles(away, share)))) if share > 0 else 1.0
 
 
 def local(expected: Sequence[float], away: Sequence[float]) -> list[tuple[float, float]]:

@@ -253,7 +253,7 @@ def past_of(
 
 
 def _relation(
-    item: relations.Related | arithmetic.ExactRelation,
+    item: relations.Related | arithmetic.Exact,
     inputs: Sequence[Input],
     columns: Sequence[Column],
     drawn: Rows,

@@ -63,6 +63,15 @@ def share_of_exceptions(residuals: Floats, *categories: npt.NDArray[np.int32]) -
     return float(np.mean(is_far))
 
 
+def least_usual(away: Floats) -> float:
+    """Return how far the rows of a category usually are at least, as sure as so few can tell.
+
+    In usual distances, and no less than one: two standard errors below the quantile that is usual.
+    """
+    share = USUAL - 1 / np.sqrt(max(len(away), 1))
+    return max(1.0, float(np.quantile(away, share))) if share > 0 else 1.0
+
+
 def _local_spreads(expected: Floats, away: Floats) -> tuple[Floats, Floats]:
     """Return places along what is expected, and how far rows usually are from it there."""
     usual = max(float(np.quantile(away, USUAL)), DUST)

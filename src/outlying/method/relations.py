@@ -22,6 +22,7 @@ from outlying.method.distances import (
     EXPECTED,
     MOST_EXCEPTIONS,
     Distances,
+    least_usual,
     share_of_exceptions,
     unit_of,
 )
@@ -44,7 +45,7 @@ LEAST_GAIN = 0.15
 LEAST_ROWS, LEAST_DISTINCT = 60, 8
 #: Bins of a number while predictors are chosen; knots of a bent line then, and when it is fitted.
 BINS, FEW_KNOTS, KNOTS = 12, 4, 6
-#: Knots, and logarithms, must leave so much less unexplained.
+#: Knots must leave so much less unexplained.
 MUCH_LESS = 0.8
 #: Bisquare weights: where they end, in robust standard deviations.
 BISQUARE, MAD = 4.685, 1.4826
@@ -166,6 +167,7 @@ class Term:
     knots: Floats = dataclasses.field(default_factory=lambda: np.zeros(0))
     categories: int = 0  # 0 stands for numbers
     unit: float = 0.0  # that numbers are rounded to; 0: they are not
+    spreads: Floats | None = None  # of categories: how many usual distances are usual there
 
     @classmethod
     def of(cls, variable: Variable, count: int, *, is_log: bool) -> Term:
@@ -207,6 +209,19 @@ class Term:
         own = (logarithm(cast(Floats, values), self.least) - self.middle) / self.width
         return np.asarray(np.clip(np.where(np.isnan(own), 0.0, own), -1e6, 1e6))
 
+    def with_spreads(self, values: Values, away: Floats) -> Term:
+        """Learn from distances from what is expected, in usual ones, where rows are farther off."""
+        if not self.categories:
+            return self
+        kinds = [away[values == kind] for kind in range(self.categories)]
+        return dataclasses.replace(self, spreads=np.array([least_usual(own) for own in kinds]))
+
+    def usual(self, values: Values) -> Floats:
+        """Return how many usual distances are usual for each row."""
+        if self.spreads is None:
+            return np.ones(len(values))
+        return np.append(self.spreads, 1.0)[np.where(values < self.categories, values, -1)]
+
     @property
     def columns(self) -> int:
         """How many columns of the design matrix are its own."""
@@ -238,6 +253,7 @@ class Fit:
     distances: Distances  # on the scale of the fit
     explained: float
     exceptions: float  # the share of rows that are far from what is expected
+    code_length: float  # nats that a value takes, given what is expected
     unit: float = 0.0  # that what is predicted is rounded to; 0: it is not
 
     @property
@@ -250,7 +266,7 @@ class Fit:
         for term, values in zip(self.terms, inputs, strict=True):
             expected += term.share(values, self.weights[start : start + term.columns])
             start += term.columns
-        usual = self.distances.usual(expected)
+        usual = self.distances.usual(expected) * _usual_by_category(self.terms, inputs)
         return expected, np.maximum(usual, self._rounding(expected, inputs) / EXPECTED)
 
     def _rounding(self, expected: Floats, inputs: Sequence[Values]) -> Floats:
@@ -328,8 +344,20 @@ def _fitted(
     explained = 1 - (spread(left_out) / spread(wanted)) ** 2
     expected = design @ beta
     distances = Distances.of(expected, np.abs(left_out))
-    exceptions = share_of_exceptions(left_out / distances.usual(expected), *_codes(inputs))
-    return Fit(terms, beta, least, centre, scale, distances, explained, exceptions)
+    off = np.abs(left_out) / distances.usual(expected)
+    exceptions = share_of_exceptions(off, *_codes(inputs))
+    terms = tuple(term.with_spreads(own, off) for term, own in zip(terms, inputs, strict=True))
+    usual = distances.usual(expected) * _usual_by_category(terms, inputs)
+    nats = np.log(usual * scale) + np.log1p((left_out / usual) ** 2)
+    nats += 0.0 if least is None else values  # distances between logarithms are shares of a value
+    length = float(nats.mean())
+    return Fit(terms, beta, least, centre, scale, distances, explained, exceptions, length)
+
+
+def _usual_by_category(terms: Sequence[Term], inputs: Sequence[Values]) -> Floats:
+    """Return how many usual distances are usual for each row, by the categories that predict."""
+    found = [term.usual(values) for term, values in zip(terms, inputs, strict=True)]
+    return np.asarray(np.maximum.reduce(found), dtype=np.float64)
 
 
 def _codes(inputs: Sequence[Values]) -> list[Codes]:
@@ -444,8 +472,7 @@ def find(variables: Sequence[Variable]) -> list[Related]:
                 own = fit(variables[target], given, is_log=screen.is_log)
                 if own is not None and own.counts:
                     known = best.get(target)
-                    left = 1.0 if known is None else 1 - known.fit.explained
-                    if known is None or 1 - own.explained < MUCH_LESS * left:
+                    if known is None or own.code_length < known.fit.code_length:
                         best[target] = Related(target, places, own)
         found += best.values()
         banned |= {(item.target, place) for item in best.values() for place in item.given}

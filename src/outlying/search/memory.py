@@ -66,7 +66,7 @@ def row_of(target: Target) -> int | None:
     return target.row
 
 
-class Searchable(Protocol):
+class Population(Protocol):
     """What rows are compared with."""
 
     @property

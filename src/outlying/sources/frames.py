@@ -1,6 +1,7 @@
 """Tables in memory: dataframes of any library, dicts of columns, NumPy arrays; all become Arrow.
 
-They come column by column: of one that Arrow cannot hold, such as mixed values, Python's are read.
+Dataframes come by the Arrow PyCapsule interface, column by column, so that a column that Arrow
+cannot hold, such as mixed values, does not stop the others: its Python values are looked at.
 """
 
 from __future__ import annotations
