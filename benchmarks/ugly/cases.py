@@ -156,7 +156,7 @@ def _dates(name: str, style: str, right: Cells = DAYS, said: str = "", **options
 
 def dates() -> Iterator[Case]:
     """Dates in all styles and orders."""
-    yield _dates("13/06/2023", "%d/%m/%Y", said="is a date in no other order")
+    yield _dates("13/06/2023", "%d/%m/%Y", said="fits no other order")
     yield _dates("06/13/2023 02:30:00 PM", "%m/%d/%Y %I:%M:%S %p", MOMENTS, "month/day/year")
     yield _dates("06/13/2023 12:00:00 AM", "%m/%d/%Y 12:00:00 AM", said="month/day/year")
     yield _dates("13.06.2023 14:30", "%d.%m.%Y %H:%M", MOMENTS)
@@ -170,7 +170,7 @@ def dates() -> Iterator[Case]:
     zoned = [moment.replace(tzinfo=dt.UTC) for moment in MOMENTS]
     yield _dates("2023-06-13T14:30:00Z", "%Y-%m-%dT%H:%M:%SZ", zoned)
     early = [dt.date(2023, 1 + n % 12, 1 + n % 11) for n in range(ROWS)]
-    yield _dates("01/02/2023, which may be either", "%d/%m/%Y", early, "though it could be")
+    yield _dates("01/02/2023, which may be either", "%d/%m/%Y", early, "nothing rules out")
     yield _dates("20230613, declared", "%Y%m%d", types={"when": "datetime"})
     wrong = [day.strftime("%d/%m/%Y") for day in DAYS]
     wrong[5] = "31/02/2023"

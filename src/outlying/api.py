@@ -22,8 +22,7 @@ from outlying.checks import check_choice
 from outlying.errors import OptionError
 from outlying.options import Engine, Options
 from outlying.parallel import usable_workers
-from outlying.results.findings import Findings
-from outlying.results.findings import Population as Description
+from outlying.results.findings import Findings, Population
 from outlying.results.many import Explanations
 from outlying.sources import registry
 from outlying.table.table import Table
@@ -35,7 +34,7 @@ if TYPE_CHECKING:
     from outlying.keywords import ExplainKeywords
     from outlying.search.evaluation import Progress
     from outlying.search.evidence import Standing
-    from outlying.search.memory import MemoryPopulation, Population, Searched
+    from outlying.search.memory import MemoryPopulation, Searchable, Searched
     from outlying.stream.judging import StreamRanking
     from outlying.table.targets import RowRequest, Targets, Where
 
@@ -113,7 +112,7 @@ class Explainer:
         self.options = self._population.options
 
     @classmethod
-    def of_population(cls, population: Population) -> Explainer:
+    def of_population(cls, population: Searchable) -> Explainer:
         """Return an Explainer of a population that is there."""
         explainer = cls.__new__(cls)
         explainer._population, explainer.options = population, population.options
@@ -130,10 +129,10 @@ class Explainer:
         return self._population.count()
 
     @property
-    def population(self) -> Description:
+    def population(self) -> Population:
         """What rows are compared with, before any is."""
         selection = self._population.selection()
-        return Description.of(self.table, self.rows, selection)
+        return Population.of(self.table, self.rows, selection)
 
     @property
     def is_streamed(self) -> bool:
@@ -351,7 +350,7 @@ def load(path: str | Path) -> Explainer:
 
 def _open_population(
     data: Any, engine: Engine, against: Any, own: Mapping[str, Any], given: Mapping[str, Any]
-) -> Population:
+) -> Searchable:
     """Open a table: as a stream, or read into memory; or a model, or new rows beside one."""
     options = Options.of(**own)
     check_choice("engine", engine, get_args(Engine))

@@ -89,7 +89,7 @@ def related(**table: np.ndarray) -> list[str]:
     return [
         f"{names[item.target]} = {item.formula.text([names[place] for place in item.given])}"
         for item in arithmetic.with_exact(variables, find(variables))
-        if isinstance(item, arithmetic.Exact)
+        if isinstance(item, arithmetic.ExactRelation)
     ]
 
 
@@ -106,6 +106,32 @@ def test_products_are_recognised() -> None:
     assert related(total=total, quantity=quantity, price=price, discount=discount) == [
         "total = quantity x price x (1 - discount)"
     ]
+
+
+def test_rates_and_fees_are_recognised_beside_what_explains_as_much() -> None:
+    """A price that follows from its product is as good a line as the formula; that is better."""
+    quantity, noise, rate = prices(600)
+    kind = np.random.default_rng(2).integers(0, 4, 600).astype(np.int32)
+    price = np.round(np.array([9.0, 25, 60, 240])[kind] * (1 + noise / noise.max() / 10), 2)
+    fee = np.random.default_rng(3).choice([0, 4.9, 9.9], 600)
+    for shape, change in (("(1 - {})", 1 - rate), ("(1 + {} / 100)", 1 + rate / 100)):
+        columns = {"quantity": quantity, "price": price, "rate": rate, "fee": fee}
+        columns["rate"] = rate if "100" not in shape else np.round(100 * rate)
+        change = 1 + rate if "100" in shape else change
+        for sign, end in ((0, ""), (1, " + fee"), (-1, " - fee")):
+            total = np.round(quantity * price * change, 2) + sign * fee
+            total[3] += 5
+            names = ["total", *columns]
+            variables = [Variable(own) for own in (total, *columns.values())]
+            found = arithmetic.with_exact(
+                [*variables, Variable(kind)], find([*variables, Variable(kind)])
+            )
+            texts = [
+                item.formula.text([names[place] for place in item.given])
+                for item in found
+                if isinstance(item, arithmetic.ExactRelation) and item.target == 0
+            ]
+            assert texts == [f"quantity x price x {shape.format('rate')}{end}"]
 
 
 def test_a_constant_factor_is_recognised() -> None:

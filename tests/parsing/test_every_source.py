@@ -100,20 +100,17 @@ def test_what_people_write_is_said(engine: Engine, tmp_path: Path) -> None:
     found = outlying.explain(path, where={"key": KEYS[0]}, engine=engine)
     notes = {note.split("'")[1]: note for note in found.notes if note.startswith("Column")}
     assert "rows hold a bound such as '<0.6'" in notes["lab"]
-    assert re.search(r"read as numbers: '[0-9.]+M' is [0-9,]{9}", notes["size"])
-    assert "read as durations: '10m' is 0:10:00" in notes["took"]
-    assert "read as dates: '1. März 2000' is 2000-03-01" in notes["when"]
+    assert re.search(r"read as numbers, '[0-9.]+M' as [0-9,]{9}", notes["size"])
+    assert "read as durations, '10m' as 0:10:00" in notes["took"]
+    assert "read as dates, '1. März 2000' as 2000-03-01" in notes["when"]
 
 
 def test_notes() -> None:
     notes = outlying.explain(values(300), where={"key": KEYS[0]}).notes
-    assert notes[0].startswith("Column 'amount' was read as numbers: '$1,")
+    assert notes[0].startswith("Column 'amount' was read as numbers, '$1,")
     assert notes[0].endswith("; 1 row holds no number: 'n.a.'; 'NA' (1 row) counts as missing.")
-    assert (
-        notes[1]
-        == "Column 'when' was read as day/month/year: 13/03/2020 is a date in no other order."
-    )
-    assert notes[2].startswith("Column 'share' was read as numbers: '")
+    assert notes[1] == "Column 'when' was read as day/month/year; 13/03/2020 fits no other order."
+    assert notes[2].startswith("Column 'share' was read as numbers, '")
 
 
 def test_a_text_among_numbers_is_what_stands_out() -> None:

@@ -214,17 +214,17 @@ def test_one_hour_that_does_not_exist_makes_no_lengths_of_times() -> None:
 def test_orders_are_said() -> None:
     decision = decided(["11/06/2020", "13/06/2020"])
     assert decision is not None
-    assert decision.note == "read as day/month/year: 13/06/2020 is a date in no other order"
+    assert decision.note == "read as day/month/year; 13/06/2020 fits no other order"
     decision = decided(["11/06/2020", "01/02/2020"])
     assert decision is not None
-    assert decision.note.endswith("though it could be month/day/year")
+    assert decision.note.endswith("nothing rules out month/day/year")
 
 
 def test_what_does_not_fit_is_said() -> None:
     decision = decided([*(f"{n}.5" for n in range(99)), "n.a."])
     assert decision is not None
     assert decision.misfits == {"n.a.": 1}
-    assert decision.note == "read as numbers: '0.5' is 0.5; 1 row holds no number: 'n.a.'"
+    assert decision.note == "read as numbers; 1 row holds no number: 'n.a.'"
     assert decision.missing == 1
     assert decision.ends == (0.5, 98.5)
 
@@ -428,7 +428,7 @@ def test_durations() -> None:
     assert read(texts) == [dt.timedelta(minutes=n) for n in minutes]
     decision = decided(texts)
     assert decision is not None
-    assert decision.note == "read as durations: '1d 2h' is 1 day, 2:00:00"
+    assert decision.note == "read as durations, '1d 2h' as 1 day, 2:00:00"
     assert decision.ends == (90e6, 26 * 3_600e6)
     assert read(["2 h", "3 h"]) == [2, 3]  # a unit like any other
 

@@ -2,10 +2,9 @@
 
 The hour of a moment, the pattern of a code, whether a label looks misspelt: each is a column that
 is computed from another one, its *parent*, and named after it, `when (hour)`. It takes part as
-property and as condition like any other, but never beside its parent or another part of it: no
-value is the context of its own part. What is found on it is blamed on the parent's cell.
+property and as condition like any other, but no value is the context of its own part. What is found
+on it is blamed on the parent's cell.
 
-*Facts* are counted on the whole table, in memory or by a pass (mergeable in any order); they decide
-which parts may say something. A *derivation* holds what follows from them, and computes its column
-from any rows of its parent: from a table, from a sample of it, from a batch.
+*Facts* are counted on the whole table, in memory or by a pass (mergeable in any order). A
+*derivation* holds what follows from them, and computes its column from any rows of its parent.
 """

@@ -1,8 +1,7 @@
 """Parts of dates and times: hour of day, day of week, day of month, month.
 
-A column of moments is one long line, on which 03:12 is like any other time. Its parts repeat, and
-show what is usual at which time. Only what repeats in the data is a part of its own: within a
-single day the hour tells no more than the moment itself.
+A column of moments is one long line, on which 03:12 is like any other time. Only what repeats in
+the data is a part of its own: within a day the hour tells no more than the moment itself.
 """
 
 from __future__ import annotations
@@ -87,8 +86,7 @@ class CalendarFacts:
     def is_clock(self) -> bool:
         """Whether whole numbers are hours and minutes: none has a minute of 60 or later.
 
-        By chance, six in ten numbers have such an end: not thirty of thirty. Rooms and courses
-        count on from 1, and hardly reach the last minutes of an hour.
+        Rooms and courses count on from 1, and hardly reach the last minutes of an hour.
         """
         rows = int(self.minutes.sum())
         if self.others > min(MOST_OTHERS, MOST_OTHERS_SHARE * rows) or rows < LEAST_ROWS:
@@ -128,19 +126,13 @@ class CalendarFacts:
 
     @property
     def is_across_midnight(self) -> bool:
-        """Whether hours that belong together lie at both ends of the day.
-
-        If not, times in their own order are in that of the circle, too.
-        """
+        """Whether hours at both ends of the day belong together, which their own order parts."""
         cut = self.cut
         return bool(self.minutes[:cut].any() and self.minutes[cut:].any())
 
     @property
     def cut(self) -> int:
-        """The minute of the day where the circle is cut open: in the middle of its emptiest place.
-
-        So that what is near on the clock is near on the line, across midnight as well.
-        """
+        """The minute where the circle of the day is cut: in the middle of its emptiest place."""
         steps = self.minutes.reshape(-1, _STEP).sum(axis=1)
         start, length = _longest_empty(steps)
         if not length:

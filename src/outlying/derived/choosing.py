@@ -253,7 +253,7 @@ def past_of(
 
 
 def _relation(
-    item: relations.Related | arithmetic.Exact,
+    item: relations.Related | arithmetic.ExactRelation,
     inputs: Sequence[Input],
     columns: Sequence[Column],
     drawn: Rows,

@@ -1,8 +1,8 @@
 """A row's own past: what other rows of the same thing, before it and after it, say of it (6b).
 
-A *panel* is an entity (an account, a sensor) and a time. Both are named by the user, or guessed:
-the time must name the rows, alone or for each entity, and neighbours in time must say much more of
-some number than the entity does. So noise has no panel.
+A *panel* is an entity (an account, a sensor) and a time, both named or guessed: the time must
+name the rows, alone or for each entity, and neighbours in time must say much more of some number
+than the entity does.
 """
 
 from __future__ import annotations
@@ -386,10 +386,7 @@ def _hours(times: Floats) -> Codes:
 
 
 def may_have_past(drawn: Sequence[Column], options: Options, found: Sequence[Derivation]) -> bool:
-    """Return whether there may be a panel, as rows drawn from a table and their relations show.
-
-    Named columns must take part; to be guessed, a time must name rows, or things be known already.
-    """
+    """Return whether there may be a panel: its columns are named, or things or a time known."""
     is_off = not options.derive or None in (options.entity, options.time)
     if is_off or not {column.name for column in drawn}.issuperset(options.panel):
         return False
@@ -411,10 +408,7 @@ def may_have_past(drawn: Sequence[Column], options: Options, found: Sequence[Der
 def find_past(
     columns: Sequence[Column], options: Options, kinds: Sequence[Keys]
 ) -> Iterator[OwnPast]:
-    """Return what the past of rows says of them, given all rows; `kinds` are things found before.
-
-    There is at most one panel.
-    """
+    """Return what the past of rows says of them, by one panel; `kinds` are things found before."""
     panel = _panel(columns, options, kinds)
     if panel is None:
         return

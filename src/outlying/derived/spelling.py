@@ -1,11 +1,9 @@
 """How texts are made: their shape, and labels that are written unlike a frequent one.
 
-The shape is a pattern of character classes, and the characters that are odd in a column. A rare
-label within one or two edits (optimal string alignment: a transposition counts as one) of a
+A rare label within one or two edits (optimal string alignment: a transposition counts as one) of a
 frequent one looks misspelt; one that is the same but for capitals, spaces and punctuation is
 written in another way ("I.T." beside 340 "IT"), however short. Much that differs by a letter is
 neither: numbers and codes, plurals, genders, opposites, Roman numerals, letters that stand alone.
-Better to say nothing of these.
 """
 
 from __future__ import annotations
@@ -91,10 +89,7 @@ def _class_of(char: str) -> str:
 
 
 def patterns(texts: Sequence[str], *, are_collapsed: bool = False) -> list[str]:
-    """Return the pattern of each text: AA-9999 for XY-1234; collapsed, without lengths of runs.
-
-    All are translated at once, which is many times faster than one after the other.
-    """
+    """Return the pattern of each text: AA-9999 for XY-1234; collapsed, without lengths of runs."""
     if not texts:
         return []
     if any(_SEPARATOR in text for text in texts):
@@ -104,11 +99,7 @@ def patterns(texts: Sequence[str], *, are_collapsed: bool = False) -> list[str]:
 
 
 def collapsed(pattern: str) -> str:
-    """Return a pattern without the lengths of its runs: Aa Aa for Aaaaa Aaaaaaa.
-
-    Names of several parts are names (O'Brien, McDonald, Smith-Jones), as are house numbers with a
-    letter numbers (17B Oak).
-    """
+    """Return a pattern without lengths: Aa Aa for Aaaaa Aaaaaaa. O'Brien is Aa, 17B Oak 9 Aa."""
     for run, short in _COLLAPSED.items():
         while run in pattern:
             pattern = pattern.replace(run, short)
@@ -116,10 +107,7 @@ def collapsed(pattern: str) -> str:
 
 
 def odd_characters(counts: Mapping[str, int]) -> frozenset[str]:
-    """Return signs, and letters of other scripts, that few rows of a column of texts hold.
-
-    Letters of the column's own scripts are not odd, however rare: names begin with X as well.
-    """
+    """Return signs, and letters of scripts, that few rows of a column hold: no X, however rare."""
     known = {char for char in set("".join(counts)) - _PUNCTUATION if not char.isdigit()}
     script = {char: script_of(char) if char.isalpha() else char for char in known}
     if all(map(str.isalpha, known)) and len(set(script.values())) < 2:
@@ -157,10 +145,7 @@ def misspellings(
 
 
 def folded(label: str) -> str:
-    """Return a label without capitals, spaces, and marks that only divide it.
-
-    What is between digits counts (1.5, 1 5), as does a mark at an end (A-, C#).
-    """
+    """Return a label without capitals, spaces, and marks that only divide it, but no digits."""
     return _DIVIDING.sub("", _SPACES.sub("", label).rstrip(".")).casefold()
 
 
@@ -347,10 +332,7 @@ def _near(
 def _one_deletion_apart(
     rare: Iterable[str], frequent: Iterable[str]
 ) -> Iterator[tuple[str, str, int]]:
-    """Return the pairs of labels within one edit: those that share a deletion of one character.
-
-    A symmetric-delete index (as of SymSpell): its cost grows with the labels, not with their pairs.
-    """
+    """Return the pairs of labels that share a deletion of one character, by an index (SymSpell)."""
     from rapidfuzz.distance import OSA
 
     index: dict[int, list[str]] = collections.defaultdict(list)

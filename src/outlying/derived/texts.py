@@ -1,8 +1,7 @@
 """Parts of texts: length, words, pattern, odd characters, spelling, and texts among numbers; keys.
 
-A column of many distinct texts divides rows too finely to be compared by them; how its texts are
-made can be compared. What is rare is put into one category ("another" pattern, "misspelt"), so that
-a column in which much is rare says little, as it should; which it is, words say (`said`).
+What is rare is put into one category ("another" pattern, "misspelt"), so that a column where much
+is rare says little, as it should; which it is, words say (`said`).
 """
 
 from __future__ import annotations
@@ -136,7 +135,7 @@ class Length(TextDerivation):
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Pattern(TextDerivation):
+class WrittenPattern(TextDerivation):
     """Which of the common patterns a text has."""
 
     common: tuple[str, ...]
@@ -237,10 +236,7 @@ def text_derivations(parent: str, facts: TextFacts) -> Iterator[PartDerivation]:
 
 
 def _are_long_numbers(texts: Iterable[str]) -> bool:
-    """Return whether these are whole numbers that are texts for being beyond floating point.
-
-    Whether they came as numbers or as texts must not make a difference; they have no shape.
-    """
+    """Return whether these are whole numbers, some beyond floating point: they have no shape."""
     is_long = False
     for text in texts:
         if not _WHOLE.fullmatch(text):
@@ -275,7 +271,7 @@ def _shapes(parent: str, counts: Mapping[str, int]) -> Iterator[TextDerivation]:
 
 def _pattern(
     parent: str, rows: int, full: collections.Counter[str], short: collections.Counter[str]
-) -> Pattern | None:
+) -> WrittenPattern | None:
     """Return the pattern; with the lengths of runs, if no common ones differ by these alone."""
     for found in (full, short):
         common = [text for text, count in found.items() if count >= COMMON * rows]
@@ -284,7 +280,11 @@ def _pattern(
             continue
         common.sort(key=lambda text: (-found[text], text))
         is_pattern = len(found) > 1
-        return Pattern(parent, Part.PATTERN, tuple(common), found is short) if is_pattern else None
+        return (
+            WrittenPattern(parent, Part.PATTERN, tuple(common), found is short)
+            if is_pattern
+            else None
+        )
     return None
 
 
@@ -469,11 +469,7 @@ def _are_exceptions(
 
 
 def _are_keys(values: Floats, counts: Counts) -> bool:
-    """Return whether equal numbers would be no chance, of distinct numbers in order.
-
-    Amounts and counts have about as many equal pairs as chance gives; keys have fewer, as they are
-    given once.
-    """
+    """Return whether equal numbers, of these in order, are no chance: they are of keys."""
     pairs = _pairs_by_chance(values, counts)
     return pairs >= _MANY_PAIRS or 0 < pairs <= _NO_PAIRS
 
@@ -481,8 +477,8 @@ def _are_keys(values: Floats, counts: Counts) -> bool:
 def _pairs_by_chance(values: Floats, counts: Counts) -> float:
     """Return how many pairs of numbers that are drawn at random would be equal.
 
-    Of n numbers from a range, n^2 / 2 range (the birthday problem). One wild value stretches a
-    range, and few numbers are spread evenly; so it is that of each of several parts.
+    Of n numbers from a range, n^2 / 2 range (the birthday problem); that of several parts, as one
+    wild value stretches a range.
     """
     rows = int(counts.sum())
     if rows < 2:

@@ -1,7 +1,7 @@
 """A fitted model as one file: the typed rows that it is made of, from which it is made again.
 
-It is an Arrow IPC file without compression: nothing in it is executed, and nothing expands. What
-Arrow has no words for is a JSON document in the metadata of its schema (docs/pipeline.md).
+An Arrow IPC file without compression: nothing in it is executed, and nothing expands. What Arrow
+has no words for is a JSON document in the metadata of its schema (docs/pipeline.md).
 """
 
 from __future__ import annotations
@@ -277,8 +277,8 @@ def _reading(own: Mapping[str, Any]) -> Reading:
 class Withheld:
     """Columns whose values are withheld, and from how many rows on a label is kept.
 
-    Labels become keyed hashes, so that rows of one label are still of one label. The key is in the
-    file, or new rows could not be judged: whoever has it can try guesses.
+    Labels become keyed hashes. The key is in the file, or new rows could not be judged: whoever has
+    it can try guesses.
     """
 
     columns: tuple[str, ...] = ()
@@ -306,10 +306,7 @@ class Withheld:
         return cls(columns, least, _text(key))
 
     def hashed(self, table: Table, base: Table | None = None) -> Table:
-        """Return a table with hashes for labels, and without numbers, of some columns.
-
-        New rows hold numbers where the base has labels if all of them happen to be digits.
-        """
+        """Return a table with hashes for labels, as the base has them, and without numbers."""
         if not self.columns:
             return table
         labelled = set() if base is None else set(base.names)

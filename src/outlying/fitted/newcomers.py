@@ -1,7 +1,4 @@
-"""New rows judged by a model that they are no part of, all at once; told as new objects are.
-
-Models are saved and opened here, too, and what the user names becomes populations.
-"""
+"""New rows judged by a model that they are no part of, all at once; told as new objects are."""
 
 from __future__ import annotations
 
@@ -35,7 +32,7 @@ from outlying.table.targets import RowRequest, Target, Targets, targets_in
 
 if TYPE_CHECKING:
     from outlying.options import Engine
-    from outlying.search.memory import Population
+    from outlying.search.memory import Searchable
 
 Result = TypeVar("Result")
 
@@ -232,10 +229,7 @@ class NewPopulation(MemoryPopulation):
 
 
 def columns_ahead(base: Table, new: Table) -> tuple[str, ...]:
-    """Return the columns that only go on: dates, and running numbers, of which no two are equal.
-
-    That tonight is later than all nights before is nothing odd.
-    """
+    """Return columns of dates and running numbers that only go on: tonight is later than before."""
     known = {column.name: column for column in new.columns}
     pairs = ((own, known[own.name]) for own in base.columns if own.name in known)
     return tuple(own.name for own, other in pairs if _runs(own, other) and _goes_on(own, other))
@@ -277,7 +271,7 @@ OWN = ("top", "id")
 
 
 def save(
-    population: Population,
+    population: Searchable,
     path: str | Path,
     redact: Sequence[str] = (),
     min_group: int | None = None,
@@ -291,7 +285,7 @@ def save(
 
 
 def fitted(
-    population: Population, redact: Sequence[str] = (), min_group: int | None = None
+    population: Searchable, redact: Sequence[str] = (), min_group: int | None = None
 ) -> KeptModel:
     """Return what is kept of a population."""
     options, table, total = population.options, population.table, population.count()

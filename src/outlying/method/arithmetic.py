@@ -6,7 +6,7 @@ import dataclasses
 import itertools
 import math
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -78,11 +78,32 @@ SHAPES: dict[int, tuple[Shape, ...]] = {
     ),
 }
 
+#: What a rate, a share or a percentage, makes of an amount.
+RATES: tuple[Shape, ...] = (
+    ("(1 - {2})", lambda c: 1 - c),
+    ("(1 + {2})", lambda c: 1 + c),
+    ("(1 - {2} / 100)", lambda c: 1 - c / 100),
+    ("(1 + {2} / 100)", lambda c: 1 + c / 100),
+)
+
+
+def _bill(rate: Shape, sign: int) -> Shape:
+    """Return the shape of a price with a rate, and a fee that is added or taken off."""
+    text, change = rate
+    mark = "+" if sign > 0 else "-"
+    return f"{{0}} x {{1}} x {text} {mark} {{3}}", lambda a, b, c, d: a * b * change(c) + sign * d
+
+
+BILLS = tuple(_bill(rate, sign) for sign in (1, -1) for rate in RATES)
+
 
 def shapes(count: int) -> tuple[Shape, ...]:
     """Return how a number may follow from so many others; from more than three as their sum."""
+    if count in SHAPES:
+        return SHAPES[count]
     parts = " + ".join(f"{{{place}}}" for place in range(count))
-    return SHAPES.get(count) or ((parts, lambda *numbers: np.add.reduce(np.array(numbers))),)
+    total = (parts, lambda *numbers: np.add.reduce(np.array(numbers)))
+    return (total, *BILLS) if count == 4 else (total,)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -168,10 +189,7 @@ def recognise(
 
     Of several the simplest is taken; some of the predictors may do.
     """
-    usable = sorted(
-        ((place, item) for place, item in zip(places, given, strict=True) if item.is_numeric),
-        key=lambda pair: pair[0],
-    )
+    usable = [pair for pair in zip(places, given, strict=True) if pair[1].is_numeric]
     if not target.is_quantity or not all(item.is_quantity for _, item in usable):
         return None
     values = target.numbers
@@ -192,6 +210,7 @@ def _choices(usable: Sequence[Part]) -> Iterator[tuple[Part, ...]]:
     if len(usable) > max(SHAPES):
         yield tuple(usable)
         return
+    usable = sorted(usable, key=lambda pair: pair[0])
     for count in range(1, len(usable) + 1):
         yield from itertools.permutations(usable, count)
 
@@ -272,7 +291,7 @@ def _holds(formula: Formula, values: Floats, inputs: Sequence[Floats]) -> bool:
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Exact:
+class ExactRelation:
     """A number that is computed from others."""
 
     target: int
@@ -284,6 +303,7 @@ def _products(variables: Sequence[Variable]) -> Iterator[tuple[int, Places]]:
     """Return numbers and pairs of others whose product they follow, by ranks of the first rows.
 
     A fit adds up what its predictors say: `used x price + fee` is no sum, nor is its logarithm.
+    With a pair go a rate and a fee that make up what is left.
     """
     places = _quantities(variables)
     pairs = [*itertools.combinations(places, 2)]
@@ -298,7 +318,40 @@ def _products(variables: Sequence[Variable]) -> Iterator[tuple[int, Places]]:
             best = np.argsort(-alike, kind="stable")
             tried = [pairs[place] for place in best if alike[place] >= STEADY]
             tried = [pair for pair in tried if target not in pair][:MOST_PRODUCTS]
-            yield from ((target, pair) for pair in tried)
+            for pair in tried:
+                yield target, pair
+                others = [place for place in places if place not in (target, *pair)]
+                rest = _rest(numbers, target, pair, others)
+                if rest:
+                    yield target, (*pair, *rest)
+
+
+def _rest(
+    numbers: Mapping[int, Floats], target: int, pair: Places, others: Sequence[int]
+) -> Places:
+    """Return the rate, or rate and fee, that make a product the target in most of the first rows.
+
+    A share is no bill, nor is what is far from the product.
+    """
+    values, product = numbers[target], numbers[pair[0]] * numbers[pair[1]]
+    slack = max(unit_of(values), 1e-9 * spread(values)) * (1 + 1e-6)
+    if np.median(np.abs(values - product)) > np.median(np.abs(values)) / 2 or values.max() <= 1:
+        return ()
+    found: Places = ()
+    best = PROMISING
+    for rate in others:
+        fees = [place for place in others if place != rate]
+        amounts = np.abs([np.zeros(len(values)), *(numbers[place] for place in fees)])
+        most = numbers[rate].max()
+        if numbers[rate].min() < 0 or not 0 < most <= 100:
+            continue
+        for _, change in RATES[:2] if most <= 1 else RATES[2:]:
+            left = np.abs(values - product * change(numbers[rate]))
+            shares = np.mean(np.abs(left - amounts) <= slack, axis=1)
+            fee = int(shares.argmax())
+            if shares[fee] > best:
+                best, found = shares[fee], (rate, *fees[fee - 1 : fee])
+    return found
 
 
 def _quantities(variables: Sequence[Variable]) -> list[int]:
@@ -359,20 +412,22 @@ def _ranks(rows: Floats) -> Floats:
     return order / lengths
 
 
-def with_exact(variables: Sequence[Variable], found: Sequence[Related]) -> list[Related | Exact]:
+def with_exact(
+    variables: Sequence[Variable], found: Sequence[Related]
+) -> list[Related | ExactRelation]:
     """Replace fits by exact relations where there are some: one for each set of columns."""
-    exact: dict[frozenset[int], Exact] = {}
+    exact: dict[frozenset[int], ExactRelation] = {}
     candidates = [(item.target, item.given) for item in found]
     for target, given in dict.fromkeys([*candidates, *_products(variables), *_sums(variables)]):
         recognised = recognise(variables[target], [variables[place] for place in given], given)
         if recognised is not None:
-            own = Exact(target, *recognised)
+            own = ExactRelation(target, *recognised)
             columns = frozenset((own.target, *own.given))
             known = exact.setdefault(columns, own)
             if own.formula.complexity < known.formula.complexity:
                 exact[columns] = own
     # What a fit says of the result of a formula and its parts, the formula says better.
-    kept: list[Related | Exact] = list(exact.values())
+    kept: list[Related | ExactRelation] = list(exact.values())
     for item in found:
         both = frozenset((item.target, *item.given))
         if not any(whole <= both or one.target in both <= whole for whole, one in exact.items()):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from math import nan
@@ -39,6 +40,10 @@ from outlying.table.selection import (
 )
 from outlying.table.table import Table, is_part_name
 from outlying.table.values import Form, are_keys, printable, text_of, value_of
+
+#: A number as anybody reads it: the note on a column need not say what it is.
+_PLAIN_NUMBER = re.compile(r"[+-]?(0|[1-9]\d*)(\.\d+)?")
+_DAY = re.compile(r"\d+([/.-])\d+\1\d+(?!\S)")
 
 
 def as_declared(table: Table, options: Options) -> Table:
@@ -85,10 +90,7 @@ def _as_read(
 def decision_on(
     column: CategoricalColumn, kind: ColumnType | None, *, knows_types: bool = True
 ) -> Decision | None:
-    """Return how the texts of a column in memory are to be read; None: as they are.
-
-    A table that holds nothing but texts does not know types.
-    """
+    """Return how the texts of a column in memory are to be read; None: as they are."""
     tally = Tally(declared_kind(kind), knows_types=knows_types)
     texts: tuple[str, ...] = column.labels  # type: ignore[assignment]
     codes = column.codes[column.codes >= 0]
@@ -166,10 +168,7 @@ class Decision:
 
 
 def decide(tally: Tally) -> Decision | None:
-    """Return how a column is read; None: as texts.
-
-    Where the user has declared what it holds, whatever fits is read, however little.
-    """
+    """Return how a column is read; None: as texts. If declared, however little of it fits."""
     if not tally.styles or tally.is_hopeless:
         return None
     numbers = {s: count for s, count in tally.styles.items() if isinstance(s, NumberStyle)}
@@ -210,10 +209,7 @@ def decide(tally: Tally) -> Decision | None:
 
 
 def _lengths(dates: Mapping[DateStyle, StyleCount]) -> tuple[int, bool]:
-    """Return how many rows hold a length of time, and whether 9:58 is one, too, not ten o'clock.
-
-    It is where more than wrong cells cannot be a time of day: 45:10, 26:00:00.
-    """
+    """Return how many rows hold a length of time, and whether 9:58 is one, as beside 45:10."""
     lengths = {style: count for style, count in dates.items() if style.form == "duration"}
     long = _rows({style: count for style, count in lengths.items() if style.is_length})
     times = {style: count for style, count in dates.items() if style.form == "time"}
@@ -256,8 +252,7 @@ def _are_codes(
 ) -> bool:
     """Return whether whole numbers are codes: written without any mark, and all alike.
 
-    Where a source that knows types holds plain whole numbers as text, somebody wanted it so. One
-    that holds texts only (rows of Python's csv module) knows none: it is read as a CSV file is.
+    Where a source that knows types holds plain whole numbers as text, somebody wanted it so.
     """
     styles = [style for style in fitting if isinstance(style, NumberStyle)]
     digits = [style.digits for style in styles]
@@ -282,10 +277,7 @@ def _are_codes(
 
 
 def _fill_a_decade(fitting: Iterable[StyleCount]) -> bool:
-    """Return whether whole numbers of one length begin with 1 as well as with 9.
-
-    Amounts that spread so far would go on beyond: postal codes do not.
-    """
+    """Return whether numbers of one length begin with 1 and with 9: postal codes, not amounts."""
     every = StyleCount()
     for count in fitting:
         every.add(count)
@@ -319,10 +311,7 @@ def _number_reading(counts: Mapping[NumberStyle, StyleCount], is_declared: bool)
 
 
 def _point(counts: Mapping[NumberStyle, StyleCount], affix: str) -> str:
-    """Return what divides off decimals: what most texts show that leave no doubt.
-
-    Where all are in doubt, a comma divides thousands and a point decimals, but not of money.
-    """
+    """Return what divides off decimals, as most texts show; in doubt a point, but not of money."""
     sure = {
         mark: sum(count.rows for s, count in counts.items() if s.point == mark) for mark in ".,"
     }
@@ -350,8 +339,8 @@ def _date_reading(counts: Mapping[DateStyle, StyleCount]) -> Reading:
 def _order(counts: Mapping[DateStyle, StyleCount]) -> Order:
     """Return the order in which most dates make sense.
 
-    Where nothing tells, month and day beside AM and PM, otherwise day and month; but the year comes
-    first where it has two digits and fewer numbers stand there than in the place of the day.
+    Where nothing tells, month and day beside AM and PM, otherwise day and month; but a year of two
+    digits first where fewer numbers stand there than in the place of the day.
     """
     rows = dict.fromkeys(IN_WORDS, 0)
     for style, count in counts.items():
@@ -416,9 +405,10 @@ def _number_note(reading: Reading, fitting: Mapping[Style, StyleCount]) -> str:
     shown = max(
         sorted(examples), key=lambda it: (sum(not c.isdigit() for c in it.strip()), len(it))
     )
-    value = f"{reading.numbers([shown])[0]:,.15g}"
-    example = say.READ_TEXT.format(text=printable(shown), value=value)
-    said = say.READ_AS.format(what="numbers", example=example)
+    said = say.READ_AS.format(what="numbers")
+    if not _PLAIN_NUMBER.fullmatch(shown.strip()):
+        value = f"{reading.numbers([shown])[0]:,.15g}"
+        said = say.FOR_EXAMPLE.format(read=said, text=printable(shown), value=value)
     styles = [style for style in fitting if isinstance(style, NumberStyle)]
     bounds = {s: c for s, c in fitting.items() if isinstance(s, NumberStyle) and s.has_bound}
     if bounds:
@@ -436,13 +426,12 @@ def _are_in_doubt(styles: Sequence[NumberStyle], point: str) -> bool:
 
 def _date_note(reading: Reading, fitting: Mapping[Style, StyleCount]) -> str:
     if reading.form == "duration":
-        example = _shown(reading, _first(fitting.values()))
-        return say.READ_AS.format(what="durations", example=example)
+        return _read_as("durations", reading, _first(fitting.values()))
     dates = {s: count for s, count in fitting.items() if isinstance(s, DateStyle)}
     ordered = {s: count for s, count in dates.items() if s.orders}
     what = f"{reading.noun}s"
     if not ordered:
-        return say.READ_AS.format(what=what, example=_shown(reading, _first(dates.values())))
+        return _read_as(what, reading, _first(dates.values()))
     order = IN_WORDS[reading.order]
     rivals = [
         other
@@ -450,17 +439,20 @@ def _date_note(reading: Reading, fitting: Mapping[Style, StyleCount]) -> str:
         if other != reading.order and all(other in s.orders for s in ordered)
     ]
     if rivals:
-        shown = _shown(reading, _first(ordered.values()))
-        return say.READ_IN_DOUBT.format(order=order, example=shown, other=IN_WORDS[rivals[0]])
+        read = _read_as(order, reading, _first(ordered.values()))
+        return say.READ_IN_DOUBT.format(read=read, other=IN_WORDS[rivals[0]])
     fewest = min(len(s.orders) for s in ordered)
     example = printable(_first(count for s, count in ordered.items() if len(s.orders) == fewest))
-    return say.READ_BY_ORDER.format(order=order, example=example)
+    day = _DAY.match(example)
+    example, sign = (day[0], day[1]) if day else (example, "/")
+    return say.READ_BY_ORDER.format(order=order.replace("/", sign), example=example)
 
 
 def _first(count: Iterable[StyleCount]) -> str:
     return min(each.example or "" for each in count)
 
 
-def _shown(reading: Reading, example: str) -> str:
-    value = value_of(reading.form, float(reading.numbers([example])[0]))
-    return say.READ_TEXT.format(text=printable(example), value=text_of(value))
+def _read_as(what: str, reading: Reading, example: str) -> str:
+    read = say.READ_AS.format(what=what)
+    value = text_of(value_of(reading.form, float(reading.numbers([example])[0])))
+    return say.FOR_EXAMPLE.format(read=read, text=printable(example), value=value)

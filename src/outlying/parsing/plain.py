@@ -1,9 +1,7 @@
 """The fast path: texts that are plainly numbers, dates, times or booleans in every row.
 
-A type is taken only if every known text of the column survives it; known is what is neither empty
-nor one of the usual words for a missing value. Those words stay categories in a column of texts,
-where NA may be Namibia and - a blood group. Codes such as 007 and +5 stay texts. What is written
-for people (1,234.50 or 5 June 2020) is left to the rest of the package.
+Words for missing values stay categories in a column of texts, where NA may be Namibia and - a blood
+group. Codes such as 007 and +5 stay texts. What is written for people is left to `reading`.
 """
 
 from __future__ import annotations
@@ -164,11 +162,7 @@ TEXT = PlainType()
 def decide(
     tallies: Sequence[PlainTally], kinds: Sequence[str] = ALL, *, commas: bool = False
 ) -> list[PlainType]:
-    """Return how each column is read, the types chosen from these.
-
-    Commas divide off decimals only where they do not divide fields. Nobody writes both points and
-    commas for decimals: beside these, 3.335 is a large number.
-    """
+    """Return how each column is read; with `commas`, these may divide off decimals."""
     allowed = [kind for kind in kinds if commas or kind != "comma"]
     narrowest = [_narrowest(tally, allowed) for tally in tallies]
     has_commas = "comma" in narrowest

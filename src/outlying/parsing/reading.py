@@ -1,8 +1,7 @@
 """How texts are written, and how a column of them is read once that is decided.
 
 The shape of a text is what is left when digits do not count: a million amounts have a few dozen
-shapes. All texts are handled in one piece by C code of str; only distinct shapes are ever looked
-at one by one.
+shapes, and only these are looked at one by one.
 """
 
 from __future__ import annotations
@@ -107,10 +106,7 @@ def styles_of(texts: Sequence[str], *, compact: bool = False) -> Iterator[tuple[
 
 
 def style_of(text: str) -> tuple[Style, bool]:
-    """Return the style of one text, and whether it is made like a number or a date at all.
-
-    31/02/2023 is made like a date, but in no style: there is no such day.
-    """
+    """Return the style of a text, and whether it looks like a number or date, be it 31/02/2023."""
     shape, _ = next(_by_shape([text])[1])
     style, _ = next(styles_of([text]))
     return style, shape is not None
@@ -265,8 +261,8 @@ class StyleCount:
     """Texts of one style: how many rows have one, each as long as they are few, and the first.
 
     `ends` are the least and the greatest number, by the mark or the order that they are read by;
-    `firsts` and `lasts` have a bit for each number that dates such as 22-01-04 begin and end with;
-    `firsts` of whole numbers that may be codes, for each digit that they begin with.
+    `firsts` and `lasts` have a bit for each number that short dates begin or end with, `firsts` for
+    each digit that whole numbers begin with.
     """
 
     rows: int = 0
@@ -303,10 +299,7 @@ class StyleCount:
 
 @dataclasses.dataclass(slots=True)
 class Tally:
-    """The styles of the texts of a column; the same in whatever parts and order they come.
-
-    `declared` is what the user says that they are: then whatever Python reads fits, too.
-    """
+    """The styles of the texts of a column, in any order; if `declared`, what Python reads fits."""
 
     declared: Declared | None = None
     has_ends: bool = False  # whether the least and the greatest number are wanted

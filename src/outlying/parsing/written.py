@@ -1,8 +1,4 @@
-"""Numbers and dates written for people: 1,234.50, $5, 12.5 kg, (1,200), 1.2M; 11 Jun 2020, 2:30 pm.
-
-What a text can mean follows from its shape. Some shapes are ambiguous: 1,234 has a separator of
-thousands or three decimals. What the other texts of the column hold decides.
-"""
+"""Numbers and dates written for people: 1,234.50, $5, 12.5 kg, (1,200), 1.2M; 11 Jun 2020."""
 
 from __future__ import annotations
 
@@ -333,10 +329,7 @@ def _shape_of(found: re.Match[str]) -> DateShape:
 def read_moments(
     texts: Sequence[str], shape: DateShape, order: Order, *, as_lengths: bool = False
 ) -> tuple[Floats, Mask]:
-    """Read normalised texts of one shape: microseconds, and which of them make sense.
-
-    As lengths of time, 45:10 is minutes and seconds, 1:45:10 hours, minutes and seconds.
-    """
+    """Read texts of one shape: microseconds, and which make sense; 45:10 as a length is minutes."""
     letters = np.frombuffer("".join(texts).encode("utf-32-le"), dtype=np.uint32)
     table = letters.reshape(len(texts), -1).astype(np.int64) - ord("0")
     part = {name: _number(table[:, start:end]) for name, start, end in shape.spans}

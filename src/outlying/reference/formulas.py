@@ -9,12 +9,10 @@ of 1 - G from f_o on, `below` that of G up to f_o (`method.measure.areas`), and 
 mean(F) - f_o: so neither G nor the order of the densities is needed to score a pair.
 
 Section 5.1, natural intervals: a mixture of Gaussians labels the values of an attribute, runs of
-equal labels are its segments (`method.intervals`). The object's conditions are the intervals around
-o[a] that segments make.
+equal labels are its segments (`method.intervals`).
 
 Section 6, the older method, which knows categories only (Angiulli, Fassetti, Palopoli 2009):
-numbers are cut into bins. Bins are closed on the right, the first one on both sides; equal values
-are never separated.
+numbers are cut into bins, closed on the right; equal values are never separated.
 """
 
 from __future__ import annotations
@@ -55,10 +53,7 @@ class ParzenDistribution(Distribution):
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class AdaptiveDistribution(ParzenDistribution):
-    """Values with windows of their own: wide ones in thin places.
-
-    Abramson's beta_i are proportional to pilot_i**(-1/2), where the pilot is f with beta_i = 1.
-    """
+    """Values with windows of their own: Abramson's beta_i are proportional to pilot_i**(-1/2)."""
 
     @functools.cached_property
     def widths(self) -> Floats:
@@ -72,11 +67,7 @@ class AdaptiveDistribution(ParzenDistribution):
         return self.densities_at(self.values)
 
     def densities_at(self, points: Floats) -> Floats:
-        """Return f at any points.
-
-        Each value spreads the weight 1/b_i over the interval of width b_i around it: the weights
-        that cover a point are those that have begun less those that have ended.
-        """
+        """Return f at any points: weights 1/b_i of intervals begun less those that ended."""
         b = self.widths
         begun = _weight_before(self.values - b / 2, 1 / b, points, "right")
         ended = _weight_before(self.values + b / 2, 1 / b, points, "left")
@@ -131,7 +122,7 @@ def score(summary: Summary, conditions: int) -> float:
     """Return what pairs are ordered by, as far as it counts.
 
     Omega saturates at 1, so that the paper's order is that of above - below; it has a unit, and
-    counts to nine digits. The relative order is that of the default search, without a unit.
+    counts to nine digits.
     """
     if isinstance(summary, OmegaSummary):
         return float(f"{summary.excess():.8e}")
@@ -144,11 +135,7 @@ def score(summary: Summary, conditions: int) -> float:
 def natural_intervals(
     values: Floats, found: Segments, value: float, least: float, options: PaperOptions
 ) -> list[Ends]:
-    """Return the intervals around o[a], the finest first.
-
-    Where the attribute has no inner structure, there is none by the paper; with several scales it
-    is the window of the `least` ranks around o[a].
-    """
+    """Return the intervals around o[a], the finest first; of a single run, a window of ranks."""
     if len(found) == 1:
         return [] if options.scales == "one" else [_around(values, found, value, least)]
     own = int(np.searchsorted(found.lows, value, side="right")) - 1
@@ -187,11 +174,7 @@ def _window(values: Floats, value: float, rows: float) -> Ends:
 
 
 def binned(column: Column, kind: Discretise | None, bins: int) -> Column:
-    """Return a numeric column cut into bins; without a kind, and if categorical, as it is.
-
-    A bin is named by the least and the greatest value in it, so that it reads like any other
-    interval here; a bin without rows is left out.
-    """
+    """Return a numeric column cut into bins that are named by their ends; others as they are."""
     if kind is None or not column.is_numeric:
         return column
     known = ~column.missing()
@@ -207,11 +190,7 @@ def binned(column: Column, kind: Discretise | None, bins: int) -> Column:
 
 
 def inner_edges(ordered: Floats, kind: Discretise, bins: int) -> Floats:
-    """Return the inner edges of bins: where they end, the last one excepted.
-
-    Equi-width: at even distances between the least and the greatest value. Equi-depth: at the
-    values of ranks N/bins, 2 N/bins, ..., rounded up; where several are equal, bins merge.
-    """
+    """Return the inner edges of bins: at even distances, or at the ranks N/bins, 2 N/bins, ..."""
     numbers = np.arange(1, bins)
     if kind == "equi-depth":
         return np.unique(ordered[-(-len(ordered) * numbers // bins) - 1])

@@ -66,7 +66,7 @@ def row_of(target: Target) -> int | None:
     return target.row
 
 
-class Population(Protocol):
+class Searchable(Protocol):
     """What rows are compared with."""
 
     @property

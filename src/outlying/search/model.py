@@ -87,14 +87,14 @@ class Property:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Gaps:
+class EmptyCells:
     """What the empty cells of a table have in common, by place of the property about them."""
 
     rare: list[int]  # of columns that are empty in several rows, but in hardly any
     explained_by: dict[int, list[int]]  # columns that are empty in more rows, often the same
 
     @classmethod
-    def of(cls, properties: Sequence[Property], numbers: Sequence[Numbers]) -> Gaps:
+    def of(cls, properties: Sequence[Property], numbers: Sequence[Numbers]) -> EmptyCells:
         """Compare which rows are empty."""
         rows = {
             place: np.flatnonzero(own.numbers(numbers))
@@ -244,8 +244,8 @@ class Model:
                     floats[0, place, rows], floats[2, place, rows] = limited(*parts, most)
 
     @functools.cached_property
-    def _gaps(self) -> Gaps:
-        return Gaps.of(self.properties, self.numbers)
+    def _gaps(self) -> EmptyCells:
+        return EmptyCells.of(self.properties, self.numbers)
 
     def _explain_gaps(self, numbers: Sequence[Numbers], floats: Floats) -> None:
         """Leave nothing of an empty cell where another one says that it is."""

@@ -1,8 +1,7 @@
 """Arrow arrays: made of NumPy's, what their types mean, and their cells: numbers or categories.
 
-Arrays are taken as they lie in memory: the library's own ways do the same, but import pandas first,
-which takes longer than many a scan. The rules of types are the same for tables in memory and for
-streams, so that both lead to the same values.
+Arrays are taken as they lie in memory: the library's own ways import pandas first, which takes
+longer than many a scan.
 """
 
 from __future__ import annotations
@@ -60,11 +59,7 @@ def of_mask(mask: Mask, missing: Mask | None = None) -> pa.Array:
 
 
 def of_texts(texts: Sequence[str | None]) -> pa.Array:
-    """Return texts as an Arrow array; None is missing.
-
-    Halves of characters, which Python's texts may hold and UTF-8 may not, are written all the
-    same: `labels` reads them.
-    """
+    """Return texts as an Arrow array; None is missing. Halves of characters stay, for `labels`."""
     pieces = [b"" if text is None else text.encode("utf-8", "surrogatepass") for text in texts]
     ends = np.cumsum([0, *map(len, pieces)], dtype=np.int64)
     known = _bits(np.fromiter((text is not None for text in texts), bool, len(texts)))
@@ -217,11 +212,7 @@ def unusable(kind: pa.DataType) -> str | None:
 
 
 def standard_type(kind: pa.DataType) -> pa.DataType:
-    """Return the type that values of a type are given where they arrive.
-
-    Intervals become durations, of 30 days for each month, and decimals the nearest numbers;
-    instants are in UTC, whatever zone they are shown in.
-    """
+    """Return the type that values have where they arrive; a month of an interval has 30 days."""
     if pa.types.is_decimal(kind):
         return pa.float64()
     if pa.types.is_interval(kind):

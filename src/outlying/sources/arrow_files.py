@@ -1,9 +1,7 @@
 """Parquet, IPC (Feather) and ORC files, one or many: read by Arrow, batch by batch.
 
-Files may lack columns that others have, which are missing values there. A column must hold the
-same sort of values in all of them: numbers in one file and texts in the next are no column.
-Folders may give columns (key=value), typed by the values of all of them. Parquet files may be on
-other machines.
+Files may lack columns that others have, which are missing values there; but numbers in one file and
+texts in the next are no column. Parquet files may be on other machines.
 """
 
 from __future__ import annotations
@@ -153,8 +151,8 @@ def _parquet(file: File) -> _Part:
 def _open_parquet(file: File, **more: Any) -> Iterator[Any]:
     """Open a file that is read in small parts; of another machine, what Arrow asks for, no more.
 
-    What is read lies in memory of the system's own making: Arrow's usual pool takes it in huge
-    pages, and to have these zeroed takes longer than to read a large file.
+    It is read into memory of the system's own making: that Arrow's usual pool zeroes huge pages
+    takes longer than to read a large file.
     """
     import pyarrow.parquet as pq
 

@@ -1,8 +1,4 @@
-"""From Arrow arrays to columns, and from columns to a table: the rules that all sources share.
-
-A source brings Arrow arrays; what that means for a column is decided here, once, so that the same
-values give the same column wherever they come from.
-"""
+"""From Arrow arrays to columns, and from columns to a table: the rules that all sources share."""
 
 from __future__ import annotations
 
@@ -68,8 +64,8 @@ def table_of(
     """Put columns together; a table without rows or usable columns is refused.
 
     A text says why a column cannot be used, `left_out` are further ones; `index` are columns that
-    name the rows. A table that holds nothing but texts knows no types: they are found in the texts,
-    unless the source says otherwise. `columns` is empty in the end: arrays go when they are read.
+    name the rows. A table of nothing but texts knows no types, unless the source says otherwise.
+    `columns` is empty in the end: arrays go when they are read.
     """
     if not columns and not left_out:
         raise SourceError(f"{source}: there are no columns; a table needs at least one")
@@ -128,11 +124,7 @@ def is_of_texts(made: RawColumn | str) -> bool:
 def from_arrow(
     name: str, array: types.Array, *, are_keys: bool = False
 ) -> tuple[Column | SkippedColumn, str | None]:
-    """Make a column of an Arrow array, and say what a reader should know of it.
-
-    This is the one place that decides what an Arrow type means. `are_keys`: texts are whole
-    numbers, too long for quantities.
-    """
+    """Make a column of an Arrow array, and say what a reader should know of it."""
     form = types.form_of(array.type)
     if form == "integer":
         column = integer_column(name, *types.whole(array))
@@ -150,13 +142,7 @@ def from_arrow(
 
 
 def _form_of_reals(numbers: Floats) -> Form:
-    """Return whether numbers that need not be whole count as whole ones.
-
-    Classic pandas holds whole numbers with gaps as floating point, where Parquet or CSV keep
-    whole numbers. For the same answer from all of them, a column with gaps whose known numbers
-    are all whole counts as whole numbers, whichever source it comes from. Without gaps the type
-    of the source decides: there, no library needs to change it.
-    """
+    """Return whether numbers count as whole: with gaps, if all are, as pandas holds them."""
     gaps = np.isnan(numbers)
     if not gaps.any() or not _are_whole(numbers[:_FIRST]):
         return "number"
@@ -206,10 +192,7 @@ class Numbers:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Field:
-    """How a column is read: what the source holds, and what the user declared it to be.
-
-    A form that only all rows together show may take the place of the source's.
-    """
+    """How a column is read: what the source holds, and what the user declared it to be."""
 
     name: str
     form: Form

@@ -1,7 +1,6 @@
 """Plain files of what arrives otherwise: private copies, unpacked within bounds, text as UTF-8.
 
-A copy is a file in a folder that nobody else may look into. It goes with the last reference to it,
-and at the end of the process at the latest. A process that was killed leaves its folder behind; the
+A copy goes with the last reference to it. A process that was killed leaves its folder behind; the
 next one that makes such a folder finds that nobody holds its lock any more, and removes it.
 """
 
@@ -112,11 +111,7 @@ class PrivateCopy(os.PathLike[str]):
 
 
 def materialize(data: Any) -> Any:
-    """Return data that can be looked at twice: what flows only once is copied first.
-
-    That is standard input ("-"), pipes, files of other machines, and whatever has a method `read`
-    of bytes or text.
-    """
+    """Return data that can be looked at twice: what flows only once is copied first."""
     if isinstance(data, str) and data == "-":
         stream = getattr(sys.stdin, "buffer", sys.stdin)
         return PrivateCopy("standard input", _chunks(stream, "standard input"))
@@ -285,10 +280,7 @@ class InputFile:
         return dataclasses.replace(self, path=copy.path, held=copy)
 
     def unpacked(self) -> InputFile:
-        """Return the file, or a copy of what is in it if it is compressed.
-
-        A table whose name promises a compression that it does not have is not complete.
-        """
+        """Return the file, or what is in it if compressed; refuse it if only its name says so."""
         head = self.head()
         for kind, ending in ENDINGS.items():
             if re.match(_MAGIC[kind], head):
@@ -333,10 +325,7 @@ class InputFile:
                 ) from None
 
     def as_text(self, encoding: str | None, *, is_whole: bool = True) -> InputFile:
-        """Return a file whose text is UTF-8, as far as its first bytes tell.
-
-        Where not the whole of it can be tried later (`is_whole`), a first look has to be enough.
-        """
+        """Return a file as UTF-8 by its first bytes, alone unless it `is_whole` tried later."""
         head = self.head()
         is_marked_twice = head.startswith(2 * codecs.BOM_UTF8)  # readers skip one mark
         if encoding is not None:

@@ -1,8 +1,6 @@
 """CSV and TSV files, one or many: read as texts by DuckDB's strict parser, then typed.
 
 The engine is left no guesses: what divides fields and what is no part of the table is found here.
-In memory the texts are parsed once and then looked at; a stream is scanned once to find the types,
-which are those that lose no value in any row (`parsing.plain`).
 """
 
 from __future__ import annotations
@@ -48,9 +46,8 @@ _ROWS_LOOKED_AT = 20_480  # that tell whether there is a header
 def read(file: InputFile) -> Table:
     """Read a file of delimited text, with or without a header line.
 
-    What the strict parser refuses is looked at more closely. Past that look the faults are
-    harmless (mixed line ends, a delimiter at the end of a line), and a copy without them is read:
-    the engine's lenient parser drops surplus fields, and characters after mixed line ends.
+    What the strict parser refuses is looked at more closely; of harmless faults (mixed line ends,
+    a delimiter at the end of a line) a copy is read. The lenient parser would drop fields.
     """
     layout = _layout_of(file)
     try:
@@ -179,10 +176,7 @@ class CsvFeeder(Feeder):
 
 
 def _is_header(first: Sequence[str], body: Sequence[Any]) -> bool:
-    """Return whether a first line is a header: one that does not read like the lines below it.
-
-    Where these hold nothing but texts it is one, too.
-    """
+    """Return whether a first line is a header: unlike those below, or above texts alone."""
     fits: set[bool] = set()
     for cell, texts in zip(first, body, strict=True):
         tally = PlainTally.of(texts)
@@ -265,10 +259,7 @@ def _lines_note(where: str, lines: Sequence[str]) -> str:
 
 
 def _look_at(lines: Sequence[str], delimiter: str) -> tuple[tuple[str, ...], int, list[int]]:
-    """Return titles above the table, the line on which it begins, and its numbers of fields.
-
-    A title is alone on its line, above lines that all have several fields, and the same number.
-    """
+    """Return titles above the table, the line on which it begins, and its numbers of fields."""
     with _fields_of_any_length():
         reader = csv.reader(lines, delimiter=delimiter)
         starts, found = [], []
@@ -305,10 +296,7 @@ def _is_title(record: Sequence[str]) -> bool:
 def _records(
     file: InputFile, layout: TextLayout, footers: list[str] | None = None
 ) -> Iterator[list[str]]:
-    """Return all records, up to the first line that does not have the fields of the first one.
-
-    Lines of a single field at the end are put into `footers`, where these are wanted.
-    """
+    """Return records up to one with other fields; lines of one at the end are `footers`."""
     with file.open_text() as stream, _fields_of_any_length():
         _skip(stream, layout)
         reader = csv.reader(stream, delimiter=layout.delimiter, strict=True)
@@ -389,10 +377,7 @@ def _rewrite(
 
 
 def _column_names(header: Iterable[str]) -> list[str]:
-    """Return the names in a header; what has none is called by its place, but for the first.
-
-    That one may be an index, which has no name when it is written to a file.
-    """
+    """Return the names in a header; what has none is called by its place, but for a first index."""
     return [
         name if name.strip() or place == 1 else f"column {place}"
         for place, name in enumerate(header, start=1)

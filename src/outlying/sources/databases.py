@@ -1,8 +1,4 @@
-"""Databases through ADBC, whose drivers bring Arrow batches: PostgreSQL, SQLite and any other.
-
-A driver brings its own types. They are taken as they come where Arrow has a plain one, and the
-column is left out where not; of PostgreSQL and SQLite more is known.
-"""
+"""Databases through ADBC, whose drivers bring Arrow batches: PostgreSQL, SQLite and any other."""
 
 from __future__ import annotations
 
@@ -47,10 +43,7 @@ OpenConnection: TypeAlias = Callable[[], AbstractContextManager[Any]]
 
 
 def stream(data: Any, table: str | None, query: str | None) -> AdbcFeeder:
-    """Feed from a table or a query of a database.
-
-    It is given by an address (PostgreSQL), the path of a file (SQLite) or an open connection.
-    """
+    """Feed from a table or query of an address (PostgreSQL), a file (SQLite) or a connection."""
     if scheme_of(data) is not None:
         connect = _connects("postgresql", data, "SET TRANSACTION READ ONLY")
         parts = urlsplit(data)
@@ -273,9 +266,7 @@ class SqliteFeeder(AdbcFeeder):
     """A table, view or query of SQLite, whose columns have no type that binds.
 
     The driver takes the type of a column from its first rows and fails where another comes later.
-    So the values of all rows are counted by their type first, and a first row of our own shows the
-    driver which types will come. Texts that are all dates or timestamps are read as such, as in
-    CSV files; whole numbers of a column that was declared as boolean as true and false.
+    So values are counted by type first, and a first row of our own shows which types will come.
     """
 
     def _find(self, cursor: Any, source: str, table: str | None) -> TableSql:

@@ -1,10 +1,8 @@
 """DuckDB, held at arm's length: a private engine, its files, relations and open connections.
 
-Batches come from a relation by `to_arrow_reader`: unlike the results of `execute`, they are not
-collected first. Columns are asked for by their position, as names that differ only in case are one
-name to the engine. It could read other databases through its extensions, but those are fetched
-from the network, for one version of the engine each; the drivers of ADBC are packages like any
-other (`databases`).
+`to_arrow_reader` streams, `execute` collects first. Columns are asked for by position, as names
+that differ only in case are one name to the engine. Extensions for other databases are left out:
+they are fetched from the network (`databases` has packages).
 """
 
 from __future__ import annotations
@@ -92,10 +90,7 @@ def connection(config: Config | None = None) -> Iterator[DuckDBPyConnection]:
 
 
 def _within_limits() -> Config:
-    """Return settings for a process of limited address space: the engine's threads crash there.
-
-    Where too little is left for the engine itself, it is not started.
-    """
+    """Return settings for a process of limited address space, where the engine's threads crash."""
     try:
         import resource
 
@@ -126,10 +121,7 @@ def streaming_connection(memory: str = MEMORY) -> Iterator[DuckDBPyConnection]:
 
 
 def plain_errors(source: str, long_integers: Sequence[str] = ()) -> AbstractContextManager[None]:
-    """Turn the engine's errors into ours, also those that reach us through Arrow.
-
-    `long_integers` are columns that may hold numbers beyond 64 bits, where those cannot be read.
-    """
+    """Turn the engine's errors into ours; `long_integers` are columns that may exceed 64 bits."""
     explain = functools.partial(_describe_error, long_integers=long_integers)
     return translate_errors(source, "duckdb", explain=explain)
 
@@ -341,11 +333,8 @@ def stream(
 ) -> DuckFeeder:
     """Feed from a relation, or from a table or a query of a file or of an open connection.
 
-    A file may hold views of other files, which are refused unless `allow_external`: it may come
-    from somebody else, who would so read what its reader may read.
-
-    A connection itself is used: a cursor of it would not see temporary tables, and might take
-    another table of the same name, as it forgets which schema is in use.
+    A file may hold views of other files, which are refused unless `allow_external`. A connection
+    itself is used: a cursor of it sees no temporary tables, and forgets which schema is in use.
     """
     given: Any = data
     if isinstance(data, (str, os.PathLike)):
@@ -378,10 +367,7 @@ def _of_database(
 
 
 def _check_select(connection: DuckDBPyConnection, source: str, query: str) -> None:
-    """Refuse what is not exactly one SELECT by the engine's own parser.
-
-    Or its text could close the parentheses in which it stands later.
-    """
+    """Refuse what is not one SELECT: it could close the parentheses in which it stands later."""
     import duckdb
 
     kinds = [statement.type for statement in connection.extract_statements(query)]
@@ -405,11 +391,7 @@ def _find_table(connection: DuckDBPyConnection, source: str, table: str | None) 
 
 @contextmanager
 def _attach(path: Path, is_sealed: bool, memory: str) -> Iterator[DuckDBPyConnection]:
-    """Attach a database that cannot be written; sealed, nothing else can be read either.
-
-    That holds for views, for queries, and for names of tables, which the engine takes for files
-    where there is no such table.
-    """
+    """Attach a database to be read; sealed, neither views, queries nor names reach elsewhere."""
     with streaming_connection(memory) as connected:
         place = literal(str(path.absolute()))
         connected.execute(f"ATTACH {place} AS {_ALIAS} (READ_ONLY); USE {_ALIAS}")
@@ -459,11 +441,7 @@ def _tables(node: Any) -> Iterator[str]:
 
 
 def result_of(query: str) -> tuple[str, pa.Table]:
-    """Run a query over the files that it names; return what results call it, and its rows.
-
-    The engine is sealed before the query runs: it reads the files that the query names as tables,
-    and nothing else, whatever functions the query calls.
-    """
+    """Run a query over the files that it names, and no others; return its name, and its rows."""
     files = files_of(query)
     name = query if len(query) <= _SHOWN else f"{query[: _SHOWN - 1]}…"
     with connection() as connected, plain_errors(name):

@@ -1,8 +1,7 @@
 """Workbooks: xlsx, xlsm, xlsb, xls and ods, one sheet at a time, read by calamine.
 
-A few kilobytes of a workbook can ask for more memory than there is, by cells that are far apart,
-and calamine ends the process where it does not get it. So a process with limits opens the file
-first, and what it does not survive is refused.
+A few kilobytes can ask for more memory than there is, by cells that are far apart, and calamine
+then ends the process. So a process with limits opens the file first.
 """
 
 from __future__ import annotations
@@ -175,10 +174,7 @@ def _contents(file: InputFile, sheet: CalamineSheet) -> tuple[_Layout, _Columns]
 
 
 def _places(file: InputFile, sheet: str | None) -> tuple[str, list[int], dict[str, int]]:
-    """Return which sheet is read, the line of each row on it, and the place of each column.
-
-    Both count from 1, as a workbook does.
-    """
+    """Return which sheet is read, the line of each row and the place of each column, all from 1."""
     from python_calamine import CalamineWorkbook
 
     with CalamineWorkbook.from_path(file.path) as book:
@@ -194,9 +190,8 @@ def marked_workbook(
 ) -> bytes | None:
     """Return a workbook with its odd cells shaded, a comment on each, and a sheet that lists them.
 
-    `cells` is the list of odd cells, whose rows count from 1. Formulas and formats stay as they
-    are; what openpyxl does not know, as shapes, is lost. None: it is of a kind that openpyxl does
-    not write, or that is not installed.
+    `cells` is that list, whose rows count from 1. What openpyxl does not know, as shapes, is lost.
+    None: it does not write this kind, or is not installed.
     """
     if path.suffix.lower() not in (".xlsx", ".xlsm") or not path.is_file():
         return None
@@ -256,11 +251,7 @@ def _is_filled(row: _Row) -> bool:
 
 
 def _layout_of(rows: list[_Row], merged: Sequence[_Merged]) -> _Layout:
-    """Find the table among rows of equal length, of which some are filled.
-
-    Lines of one cell above it are titles. Its header goes on for as long as cells of it are merged
-    from left to right: these name groups of columns.
-    """
+    """Find the table: below titles of one cell, under lines of a header that merged cells join."""
     known = [sum(cell != _EMPTY for cell in row) for row in rows]
     # the first row of several values, or the first of any where there is one column
     first = next(place for place, count in enumerate(known) if count >= min(2, max(known)))
@@ -331,11 +322,7 @@ def _letters(place: int) -> str:
 
 
 def _values_of(cells: Sequence[Any]) -> list[Any]:
-    """Return the values of a column as a table knows them.
-
-    Workbooks have one type for numbers, whole or not, and one for days and moments: a column of
-    whole numbers, or of whole days, is one of these.
-    """
+    """Return the values of a column, where whole numbers, or days, are all of one type."""
     numbers = [cell for cell in cells if type(cell) in (int, float)]
     known = sum(cell != _EMPTY for cell in cells)
     are_whole = len(numbers) < known or all(float(number).is_integer() for number in numbers)

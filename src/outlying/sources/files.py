@@ -156,10 +156,7 @@ def check_unchanged(source: str, file: Any, state: object) -> None:
 def identify(
     source: str, path: Path, file: InputFile | None = None
 ) -> tuple[InputFile, registry.Format]:
-    """Return a file and its format, by its name and by what it holds; the latter is right.
-
-    What is compressed is unpacked into a private copy.
-    """
+    """Return a file, unpacked, and its format by its name, or rather by what it holds."""
     check_readable(source, path)
     suffix = registry.suffix_of(path.name, registry.SUFFIXES) or ""
     file = dataclasses.replace(file or InputFile(source, path, ""), suffix=suffix).unpacked()
@@ -186,10 +183,7 @@ def _unknown_kind(name: str, known: Sequence[str]) -> SourceError:
 
 
 def find(data: Name | Sequence[Name]) -> tuple[str, list[InputFile], list[str]]:
-    """Find the files that a path, a pattern or a list of both names; and name them all.
-
-    Refused are files that are no table together; those that are empty are left out, with a note.
-    """
+    """Find the files of a path, pattern or list, which must be one table; leave out empty ones."""
     given = [data] if isinstance(data, (str, os.PathLike)) else list(data)
     if not given:
         raise SourceError("the list of files is empty; name at least one file, folder or pattern")
@@ -227,10 +221,7 @@ def find(data: Name | Sequence[Name]) -> tuple[str, list[InputFile], list[str]]:
 
 
 def files_read(name: str) -> Iterator[Path | int]:
-    """Return all files that are read where a command names a file, a folder or a pattern.
-
-    Standard input is one by its number, what a database keeps beside its file is one, too.
-    """
+    """Return all that is read where a command names files, also beside a database; 0 is stdin."""
     if name == "-":
         yield 0
         return

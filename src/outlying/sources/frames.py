@@ -1,7 +1,6 @@
 """Tables in memory: dataframes of any library, dicts of columns, NumPy arrays; all become Arrow.
 
-Dataframes come by the Arrow PyCapsule interface, column by column, so that a column that Arrow
-cannot hold, such as mixed values, does not stop the others: its Python values are looked at.
+They come column by column: of one that Arrow cannot hold, such as mixed values, Python's are read.
 """
 
 from __future__ import annotations

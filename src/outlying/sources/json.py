@@ -1,9 +1,7 @@
 """JSON: an array of objects, or one object after another (JSON lines).
 
-Read with Python's own parser rather than the engine's. The engine guesses a schema, and its guess
-turns objects with many or similar keys into one column of maps, renames keys that differ only in
-case and, depending on its version, fails on long whole numbers; here every key is a column and
-every number exact. Texts that are all dates or times in ISO 8601 are read as such.
+Read with Python's own parser: the engine guesses a schema, turns objects with many keys into maps,
+renames keys that differ only in case, and may fail on long whole numbers.
 """
 
 from __future__ import annotations

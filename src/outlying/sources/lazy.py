@@ -1,9 +1,7 @@
 """Tables that another library reads as often as it is asked: those of lakes, and queries.
 
-Tables of Delta Lake and Iceberg, as they are or as they were, are folders, or have been opened by
-their own library from any catalog; those of Delta Lake may have an address, too. Queries are lazy
-frames of polars, and tables of Ibis, which is one way to BigQuery, Snowflake, Trino, MySQL, SQL
-Server and many more. They run once for every scan, and compute the columns that are asked for.
+Tables of Delta Lake and Iceberg are folders, or opened by their own library from any catalog. Ibis
+is one way to BigQuery, Snowflake, Trino, MySQL, SQL Server and many more.
 """
 
 from __future__ import annotations
@@ -151,8 +149,8 @@ def _of_iceberg(
 ) -> BatchFeeder:
     """Feed from a table of a folder, or of a catalog.
 
-    The metadata in a folder name all other files by their whole path, and may name the code that
-    opens them. Unless `allow_external`, files elsewhere are refused, and such settings ignored.
+    The metadata in a folder name files anywhere, and may name the code that opens them: unless
+    `allow_external`, files elsewhere are refused, and such settings ignored.
     """
     try:
         from pyiceberg.table import Table as IcebergTable
@@ -189,10 +187,7 @@ def _open_iceberg(metadata: str, is_sealed: bool) -> Any:
 
 
 def _check_inside(source: str, folder: Path, table: Any, number: int) -> None:
-    """Refuse a snapshot of which a file is not below the folder; each is looked at before it opens.
-
-    Those are its list of manifests, the manifests, and the files of data and of deleted rows.
-    """
+    """Refuse a snapshot of which a file is not below the folder; each is checked, then opened."""
 
     def check(location: str) -> None:
         parts = urlsplit(location)

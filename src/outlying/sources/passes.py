@@ -1,11 +1,7 @@
 """What a pass over a table is, and who feeds it: neither knows more of the other than this.
 
 A pass is a plan that turns batches of rows into a state. States of parts of a table are merged in
-any order and give the same result, so that a pass runs as well on one batch as on a cluster. Plans
-and states can be pickled.
-
-On one machine, one thread reads, and a few take in what was read. What is in memory is bounded: one
-batch for each thread that works, one that is being read, and what the engine holds ready.
+any order and give the same result, here or on a cluster. Plans and states can be pickled.
 """
 
 from __future__ import annotations
@@ -63,12 +59,11 @@ def fold(
 ) -> State:
     """Run a pass over batches that this thread reads and others take in, each into its own state.
 
-    The states are merged in the order of the threads. Whatever is raised, be it by the reader, by
-    the pass or by Ctrl-C, stops all and is raised again unchanged; no thread is left behind.
-    `progress` is told in this thread how many rows were handed out.
+    Whatever is raised, by the reader, by the pass or by Ctrl-C, stops all and is raised again;
+    no thread is left behind. `progress` is told in this thread how many rows were handed out.
 
-    This thread waits for queues in C only. An interrupt in the middle of Python's own locks, those
-    of `threading` and `concurrent.futures`, would leave them locked: a thread waits for ever.
+    This thread waits for queues in C only: an interrupt in Python's own locks, those of `threading`
+    and `concurrent.futures`, would leave them locked, and a thread waiting for ever.
     """
     count, rows = usable_workers(workers), 0
     states: list[State | None] = [None] * count
@@ -227,10 +222,7 @@ class Feeder(abc.ABC):
         return self.shape.notes
 
     def schema(self) -> pa.Schema:
-        """Return the names of all usable columns and the Arrow types that batches will have.
-
-        Texts may come as dictionaries of them, from one batch to the next.
-        """
+        """Return the names of usable columns and their types; texts may come as dictionaries."""
         return pa.schema([(field.name, field.type) for field in self.shape.fields])
 
     def fold(
@@ -240,11 +232,7 @@ class Feeder(abc.ABC):
         progress: Progress | None = None,
         workers: int | None = None,
     ) -> State:
-        """Run a pass over all rows, of which only these columns are read; one scan.
-
-        `workers` threads take in what is read, by default one for each core; a cluster has its own
-        number of them.
-        """
+        """Run a pass over all rows, of which only these columns are read; one scan."""
         known = {field.name: field for field in self.shape.fields}
         for name in columns:
             if name not in known:
@@ -277,10 +265,7 @@ class Feeder(abc.ABC):
 
 
 def check_batch(source: str, batch: Batch, names: Sequence[str], first_row: int) -> None:
-    """Refuse a batch that is damaged; of texts that are not UTF-8, say in which row.
-
-    Its rows are counted on from the first one.
-    """
+    """Refuse a batch that is damaged; of texts that are not UTF-8, say in which row."""
     try:
         batch.validate(full=True)  # or else its bytes are taken as they are
     except pa.ArrowInvalid:
@@ -299,10 +284,7 @@ def check_batch(source: str, batch: Batch, names: Sequence[str], first_row: int)
 
 
 def _bytes_of(column: pa.Array) -> list[bytes | None]:
-    """Return texts as they are written; nothing of other columns.
-
-    Where more than the encoding is wrong, Arrow's error says so: places outside are never read.
-    """
+    """Return texts as they are written, nothing of other columns; Arrow says what more is wrong."""
     is_coded = pa.types.is_dictionary(column.type)
     texts = column.dictionary if is_coded else column
     kinds = {pa.string(): pa.binary(), pa.large_string(): pa.large_binary()}
@@ -323,10 +305,7 @@ def shape_of(
     asks: Mapping[str, str] | None = None,
     notes: Sequence[str] = (),
 ) -> SourceShape:
-    """Describe columns by the types that come; a text says what cannot be used.
-
-    `asks` asks the engine for columns that are not asked for by their names.
-    """
+    """Describe columns by what comes, or why it cannot be used; `asks` are SQL, if not names."""
     if not isinstance(kinds, Mapping):
         kinds = dict(zip(unique_names(source, kinds.names), kinds.types, strict=True))
     reasons = {n: kind if isinstance(kind, str) else unusable(kind) for n, kind in kinds.items()}

@@ -143,11 +143,7 @@ def unreadable(source: str, error: Exception) -> BaseException:
 
 @contextlib.contextmanager
 def translate_errors(source: str, *packages: str, explain: Explain = unreadable) -> Iterator[None]:
-    """Raise errors of other libraries as ours.
-
-    Taken for theirs is what has a class of one of these packages, what the system raises, and text
-    that is not UTF-8; without packages, anything, as wrappers of many backends raise anything.
-    """
+    """Raise errors of these packages (or of any), of the system, and of texts as ours."""
     try:
         with interrupts():
             yield

@@ -1,10 +1,7 @@
 """The sources there are: how each is recognised, and who reads it into memory or streams it.
 
-A file that fits into memory is read into memory; whatever is larger, or is no file at all but a
-folder, a query or a database, is fed in batches to passes (`passes.py`). The tables below name
-modules, which are imported when they are needed and not before.
-
-A new file format is a module and a line in FORMATS, a new source a module and a line in SOURCES.
+A new file format is a module and a line in FORMATS, a new source a module and a line in SOURCES;
+modules are imported when they are needed.
 """
 
 from __future__ import annotations
@@ -41,7 +38,7 @@ class Format:
     """A file format: how names of its files end, and the modules that read it.
 
     `read` names the module with `read(file: InputFile) -> Table`, `stream` the one with
-    `stream(files: Files) -> Feeder`, both inside this package. `takes` names the options of both.
+    `stream(files: Files) -> Feeder`. `takes` names the options of both.
     """
 
     name: str
@@ -100,8 +97,7 @@ class Source:
     """A kind of data, and the modules that read it.
 
     `read` names the module with `read(data) -> Table`, `stream` the one with `stream(data) ->
-    Feeder`, or `stream(data, table, query) -> Feeder` where it is a database. `takes` names the
-    options of both.
+    Feeder`, of a database `stream(data, table, query)`. `takes` names the options of both.
     """
 
     recognises: Test
@@ -161,9 +157,8 @@ SOURCES = (
 def read(data: Any, **given: Any) -> Table:
     """Read a file, a dataframe, a dict of columns or an array; a Table passes through.
 
-    The same table gives the same columns from every source. Options that are given say how it is
-    read; see OPTIONS. Raises SourceError for what cannot be read and ColumnError for names that are
-    not unique.
+    Options that are given say how it is read; see OPTIONS. Raises SourceError for what cannot be
+    read and ColumnError for names that are not unique.
     """
     return data if isinstance(data, Table) else _read(materialize(data), given)
 
@@ -220,11 +215,7 @@ def _scanned(data: Any, table: str | None, query: str | None, given: dict[str, A
 
 
 def feeder_of(data: Any, engine: Engine = "auto", **given: Any) -> Feeder | None:
-    """Return who feeds data that have landed; None: they are to be read into memory.
-
-    "auto" streams what is larger than a gibibyte or no single file; "memory" streams nothing;
-    "duckdb" streams every file it can; "spark" takes data of Spark only.
-    """
+    """Return who feeds data that have landed; None: they are to be read into memory."""
     check_choice("engine", engine, get_args(Engine))
     if engine == "memory":
         if recognise.is_feeder(data):

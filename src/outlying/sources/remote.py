@@ -1,9 +1,7 @@
 """Files on other machines (https, S3, Google Cloud, Azure), through fsspec.
 
-Parquet files are read where they are, the ranges of bytes that are needed; all others are copied,
-as they have to be read as a whole anyway. Addresses may hold passwords and signatures, and
-libraries may repeat them in their errors: neither is ever shown, so that errors are told in words
-of our own.
+Parquet files are read where they are, all others are copied. Addresses may hold passwords, which
+libraries repeat in their errors: errors are told in words of our own.
 """
 
 from __future__ import annotations
@@ -120,10 +118,7 @@ def _web_options(address: str, is_part: bool) -> tuple[str, dict[str, Any]]:
 
 @contextlib.contextmanager
 def remote_errors(source: str, *, of_arrow: bool = False) -> Iterator[None]:
-    """Turn errors of file systems into ours, without a word of theirs, be it in a log.
-
-    Those of Arrow (`of_arrow`: it reads) are told in its words, which know no address.
-    """
+    """Turn errors of file systems into ours, without a word of theirs; Arrow's are harmless."""
 
     def explain(source: str, error: Exception) -> BaseException:
         if isinstance(error, ImportError):

@@ -1,7 +1,4 @@
-"""Tables of Apache Spark: folded on the executors, merge_pieces in a tree; one state comes back.
-
-Each pass is one query: columns that are not asked for are not read, and nothing is cached.
-"""
+"""Tables of Apache Spark: folded on the executors, merged in a tree; one state comes back."""
 
 from __future__ import annotations
 
@@ -58,11 +55,7 @@ def stream(data: Any) -> SparkFeeder:
 
 
 def connected(url: str, source: str | None = None) -> SparkFeeder:
-    """Read a table on a cluster: spark://HOST:PORT/TABLE-OR-PATH, or a master and a source.
-
-    A path has a slash in it or a known ending; anything else is a table of the catalog. Raises
-    MissingExtraError without PySpark, SourceError for what cannot be reached or read.
-    """
+    """Read a table on a cluster: spark://HOST:PORT/TABLE-OR-PATH, or a master and a source."""
     name, master, what = source, url, source
     if what is None:
         found = re.fullmatch(r"(spark://[^/]+)/(.+)", url)
@@ -77,10 +70,7 @@ def connected(url: str, source: str | None = None) -> SparkFeeder:
 
 
 def _reader(read: Any, what: str) -> tuple[Callable[[], Any], bool]:
-    """Return what reads a DataFrame, and whether it tells the types each time.
-
-    Those of text files are found only once, as that takes a scan.
-    """
+    """Return what reads a DataFrame, and whether it tells the types each time, without a scan."""
     path = PurePosixPath(what)
     bare = path.with_suffix("") if path.suffix in _PACKED else path
     known = suffix_of(bare.name, SUFFIXES)
@@ -146,8 +136,8 @@ def _plan_of(kind: Any) -> tuple[str, pa.DataType | str]:
 class SparkFeeder(Feeder):
     """A DataFrame of PySpark, classic or Spark Connect.
 
-    Who knows how to read the table again says so with `again`: columns that have vanished would
-    come out of Parquet files as missing values.
+    Who knows how to read the table `again` says so: columns that have vanished would come out of
+    Parquet files as missing values.
     """
 
     knows_types = True
@@ -257,10 +247,7 @@ class Failure:
 def run_step(
     step: Callable[..., Iterator[Batch]], version: str, given: tuple[Any, ...], batches: Any
 ) -> Iterator[Batch]:
-    """Run step(*given, batches) on an executor, by the version that the driver has.
-
-    Executors need this package: states are values of its classes.
-    """
+    """Run step(*given, batches) on an executor, whose package has to be of the driver's version."""
     if version != outlying.__version__:
         words = f"executors have outlying {outlying.__version__}, not {version}"
         raise RuntimeError(words)  # the traceback, which is searched for the words, has this line
@@ -290,10 +277,7 @@ def merge_parts(work: Pass[State], size: int, batches: Iterator[Batch]) -> Itera
 
 
 def merge_pieces(pieces: Iterable[Piece], work: Pass[State], part: int = -1) -> list[Any]:
-    """Return the one state, or failure, of all pieces; nothing without pieces.
-
-    Of several failures that of the first part is kept, whichever came first.
-    """
+    """Return the one state of all pieces, or the failure of the first part; nothing of none."""
     state: list[Any] = []
     failures: list[Failure] = []
     for other in _whole(pieces):

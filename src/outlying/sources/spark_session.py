@@ -1,7 +1,4 @@
-"""A table of a Spark cluster by its address, Spark's errors in plain words, and jobs.
-
-Whatever ends the waiting for a job ends the job, too.
-"""
+"""A table of a Spark cluster by its address, Spark's errors in plain words, and jobs."""
 
 from __future__ import annotations
 
@@ -139,10 +136,7 @@ def _describe_error(source: str, error: Exception) -> BaseException:
 
 
 def words(text: str) -> str:
-    """Say in plain words what a text of Spark says; what is unknown keeps its useful line.
-
-    That is the end of Python's traceback, or Java's first cause, without classes and codes.
-    """
+    """Say plainly what a text of Spark says; of what is unknown, the error or first cause in it."""
     for pattern, plain in _WORDS:
         found = re.search(pattern, text)
         if found is not None:
@@ -282,10 +276,7 @@ class _ClassicJob:
             self._context.setLocalProperty("spark.scheduler.pool", self._pool)
 
     def look(self) -> tuple[int, int]:
-        """Count tasks of stages that have begun; those of merging become known late.
-
-        A cluster that has no workers is refused: its job would wait for ever.
-        """
+        """Count tasks of stages that have begun; without workers, a job would wait for ever."""
         tracker = self._context.statusTracker()
         jobs = map(tracker.getJobInfo, tracker.getJobIdsForGroup(self._group))
         places = sorted({stage for job in jobs if job is not None for stage in job.stageIds})

@@ -1,8 +1,8 @@
 """What the first pass keeps of all rows: bottom-k sketches, and counts of each column.
 
-Bottom-k sketches (k minimum values) hold, of very many things, those with the least hashes. They
-are a uniform sample of the distinct things, and the same in whatever order these come; from the
-greatest hash that is kept follows how many distinct ones there are (Bar-Yossef et al. 2002).
+Bottom-k sketches (k minimum values) hold, of very many things, those with the least hashes: a
+uniform sample of the distinct things, whose greatest hash tells how many there are (Bar-Yossef et
+al. 2002).
 """
 
 from __future__ import annotations
@@ -52,7 +52,6 @@ class Sketch:
     """The distinct things with the least hashes, how many copies each has, and one row of each.
 
     Of those that are kept in the end, none was ever left out: the numbers of copies are exact.
-    Things that come are put in order many at a time, which a large sketch would spend its time on.
     """
 
     def __init__(self, most: int) -> None:
@@ -94,10 +93,7 @@ class Sketch:
         return round((len(self.hashes) - 1) * _RANGE / (float(self.hashes[-1]) + 1))
 
     def add(self, hashes: Hashes, rows: Taken | None = None, copies: Rows | None = None) -> None:
-        """Take in things, be it several times, with the copies of each, one by default.
-
-        `rows` returns those at some places, where they are new.
-        """
+        """Take in things with their copies, one by default; `rows` returns those at new places."""
         is_full = len(self._hashes) == self.most
         near = np.flatnonzero(hashes <= self._hashes[-1]) if is_full else np.arange(len(hashes))
         distinct, first, places = np.unique(hashes[near], return_index=True, return_inverse=True)
@@ -232,10 +228,7 @@ class ColumnCounts:
             self.tally.merge(other.tally)
 
     def counts_rows(self, rows: int) -> bool:
-        """Return whether numbers are those of all rows, from the least on, each once.
-
-        They are if their hashes add up to those of these numbers.
-        """
+        """Return whether numbers are those of all rows, each once: their hashes add up to these."""
         if self.hash_sum is None or self.missing or self.high - self.low != rows - 1:
             return False
         low = int(self.low)
@@ -392,10 +385,7 @@ def _may_be_long(field: Field, array: Array) -> bool:
 
 
 def typed_by_all_rows(field: Field, counts: ColumnCounts, rows: int) -> Field:
-    """Return a field with the form that all rows together show, as tables in memory have it.
-
-    Whole numbers are texts if most are too long; numbers with gaps are whole ones if all are.
-    """
+    """Return a field with the form that all rows together show, as tables in memory have it."""
     if field.may_be_written:
         return _as_written(field, counts)
     if field.form == "integer" and counts.are_keys(rows):

@@ -1,10 +1,8 @@
 """Histograms of one column in several contexts at once: the state of a verify pass.
 
-Cells become whole numbers from 0 on, 0 for a missing value, so that one count of codes tells the
-distribution; there is a row of counts for each query about the column. Values are counted one by
-one as long as few are distinct; then numbers by a grid of fine bins. A number has the same code
-wherever and whenever it is met, and only whole numbers are kept: neither the order of rows nor
-where a table was cut makes a difference.
+Cells become whole numbers from 0 on, 0 for a missing value; there is a row of counts for each query
+about the column. Values are counted one by one as long as few are distinct; then numbers by a grid
+of fine bins, the same for all rows: neither their order nor how a table was cut matters.
 """
 
 from __future__ import annotations
@@ -77,10 +75,7 @@ class Edges:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Grid:
-    """Bins, fine where rows are dense or where it matters; codes ascend with the numbers.
-
-    It travels as what its borders are made of.
-    """
+    """Bins, fine where rows are dense or where it matters; codes ascend with the numbers."""
 
     knots: Floats
     ends: Floats  # of the bins before each knot, as shares of all
@@ -94,8 +89,7 @@ class Grid:
     ) -> Grid:
         """Lay a grid over a column by a sorted sample of it and its least and greatest value.
 
-        There are about as many bins as asked for. Frequent values have bins of their own: many rows
-        at 0 would hide how the others are spread.
+        Frequent values have bins of their own: many rows at 0 would hide how the others are spread.
         """
         values, counts = np.unique(sample, return_counts=True)
         own = values[counts >= max(_LEAST_COPIES, _LEAST_SHARE * len(sample))]
@@ -139,11 +133,7 @@ class Grid:
 
 
 def _knots(sample: Floats, low: float, high: float) -> tuple[Floats, Floats]:
-    """Return the quarters of some values, and the share of bins up to each.
-
-    Between them bins are even. There are more of them where more rows are, and some everywhere: a
-    few rows far off decide on the spread.
-    """
+    """Return the quarters of some values, and the share of bins up to each: some everywhere."""
     known = len(sample)
     steps = np.arange(1 + int(np.log(max(known, 1)) / np.log(_END_STEP)))
     ranks = np.floor(_END_STEP**steps)
@@ -160,10 +150,7 @@ def _knots(sample: Floats, low: float, high: float) -> tuple[Floats, Floats]:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class CategoricalGroup:
-    """A column in a context by its categories, sorted, or by the question whether it is missing.
-
-    `rows` are all rows of the context, those without a value included.
-    """
+    """A column in a context of `rows` by its sorted categories, or by whether it is missing."""
 
     rows: int
     labels: Sequence[Value]
@@ -242,11 +229,7 @@ Group: TypeAlias = CategoricalGroup | NumericGroup
 
 
 class Histograms:
-    """A row of counts for each query about a column: of its values, as they are met, or of bins.
-
-    Numbers are counted by the bins of a grid once more of their values are distinct than a limit
-    says; of categories there is no grid, and no limit but that on columns that take part.
-    """
+    """A row of counts for each query about a column: of its values, as they are met, or of bins."""
 
     def __init__(self, queries: int, grid: Grid | None = None, limit: int = MOST_VALUES) -> None:
         """Take how many queries there are; a limit of 0 says that bins are needed at once."""
@@ -305,10 +288,7 @@ class Histograms:
             np.add.at(own, places, more)
 
     def _learned(self, values: Any) -> Codes | None:
-        """Return the codes of distinct values, then that of none; None where they are too many.
-
-        From then on bins are counted.
-        """
+        """Return codes of distinct values, then that of none; None: so many that bins count."""
         known = values.slice(0, 0) if self.values is None else self.values
         codes = arrays.filled(pc.index_in(values, value_set=known), -1) + np.int64(1)
         fresh = np.flatnonzero(codes == 0)

@@ -1,9 +1,7 @@
 """Rows of batches as a model judges them, and the score pass: all of them judged, the first kept.
 
-The rows that were drawn tell how strong the first are at least: rows that cannot be so strong are
-not looked at more closely, the others wait until there are enough of them to be judged at once.
-Neither the order of rows nor how they come in batches decides anything: rows that are equally
-strong are told apart by their hashes.
+The rows that were drawn tell how strong the first are at least: others are not looked at more
+closely. Rows that are equally strong are told apart by their hashes, not by their order.
 """
 
 from __future__ import annotations
@@ -72,10 +70,7 @@ class ColumnReader:
 
 
 def columns_in(batch: Batch, readers: Iterable[ColumnReader]) -> list[Column]:
-    """Return columns of a batch; those that several are derived from are read once.
-
-    The labels of categories are not sorted.
-    """
+    """Return columns of a batch, each read once; the labels of categories are not sorted."""
     known: dict[tuple[str, bool], Column] = {}
 
     def column(field: Field, *, has_texts: bool) -> Column:
@@ -104,10 +99,7 @@ def _plain(field: Field, array: Any) -> Column:
 
 
 def numbering(attributes: Sequence[Attribute]) -> Callable[[Sequence[Column]], list[Numbers]]:
-    """Return what numbers the cells of rows, given the column of each attribute of a model.
-
-    The model need not have seen these rows.
-    """
+    """Return what numbers the cells of rows, known to a model or not, by its columns."""
     known: list[dict[Any, int]] = [
         {}
         if isinstance(item, NumericAttribute)

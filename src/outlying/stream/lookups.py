@@ -1,7 +1,4 @@
-"""What else is asked of all rows: some by their values, and columns that say nothing.
-
-Each is a pass of its own, but for rows that are asked for at first: the first pass finds them too.
-"""
+"""What else is asked of all rows: some by their values, and columns that say nothing."""
 
 from __future__ import annotations
 
@@ -54,10 +51,7 @@ _WHOLE = re.compile(r"-?[1-9][0-9]*|0")
 
 @dataclasses.dataclass(slots=True)
 class LookupState(ProfileState):
-    """What was found among some rows, and counts of columns that are only looked at.
-
-    Rows are known by the hash of their where; where it stands for many, by their own.
-    """
+    """What was found among some rows, by hashes of wheres or their own; counts of more columns."""
 
     fitting: int = 0  # rows that fit a where, or are marked
     no_marks: tuple[Value, ...] = ()  # what is none where marks are looked for: one of it, or none
@@ -65,10 +59,7 @@ class LookupState(ProfileState):
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Lookup:
-    """A pass for rows that are asked for: one for each of several wheres, or every one that fits.
-
-    A where has a hash, as a row has: that of the columns it names.
-    """
+    """A pass for rows that are asked for: one for each of several wheres, or all that fit."""
 
     asked: RowRequest
     wheres: tuple[Where, ...]
@@ -241,7 +232,7 @@ def fields_for(
     """Return how columns are read that rows are looked for in.
 
     Numbers and dates written for people are found by what they mean, as in memory; only all rows
-    show what that is, and `typed` returns it. A text that means nothing is looked for as it is.
+    show what that is, and `typed` returns it.
     """
     values: dict[str, list[Any]] = {}
     for where in [*(asked.wheres or ()), *([] if asked.every is None else [asked.every])]:

@@ -1,9 +1,4 @@
-"""A population that is read as a stream: a pass, a model of the rows drawn, another pass.
-
-The first pass is made once and kept. Rows are judged as those of tables in memory are, by a model
-of the rows that the first pass has drawn. What is told of an object, another pass counts in all
-rows; to rank them, one judges each. A table that turns out to be small is held in memory.
-"""
+"""A population that is read as a stream: a pass, a model of the rows drawn, another pass."""
 
 from __future__ import annotations
 
@@ -97,10 +92,7 @@ class StreamedPopulation:
         workers: int | None = None,
         lookup: Lookup | None = None,
     ) -> Profile:
-        """Return what the first pass found; where it is still to be made, it finds rows, too.
-
-        The profile that is returned has these behind the rows that were drawn.
-        """
+        """Return what the first pass found, with the rows that are looked up behind those drawn."""
         read, known = functools.partial(self._read, progress, workers), self._profile
         if known is None:
             works = Together([self._plan] if lookup is None else [self._plan, lookup])
@@ -136,10 +128,7 @@ class StreamedPopulation:
         return self._by_all_rows(profile.with_relations(), workers)
 
     def _by_all_rows(self, profile: Profile, workers: int | None) -> Profile:
-        """Ask all rows about relations, and about their past where there may be a panel.
-
-        Where these cannot be held, count at least how often relations hold.
-        """
+        """Ask all rows about relations and a past; where they cannot be held, count what holds."""
         may_be_panel = may_have_past(profile.used, self.options, profile.derivations)
         if not (may_be_panel or any(map(is_counted, profile.derivations))):
             return profile
@@ -273,10 +262,7 @@ class StreamedPopulation:
         return [found[id(item)] for item in items]
 
     def _knows(self, item: SampledTarget, new: Sequence[Attribute]) -> bool:
-        """Return whether the model of the rows drawn can judge an object.
-
-        It cannot where other columns take part, or where a new one is the first to lack a value.
-        """
+        """Return whether the model can judge an object: by its columns, with gaps in no others."""
         own = self._prepared.attributes
         return item.new is None or (
             len(own) == len(new)
@@ -368,10 +354,7 @@ def _checked(profile: Profile, whole: Table, asked: RowRequest) -> list[Object]:
 
 
 def _placed(profile: Profile, objects: Sequence[Object]) -> list[SampledTarget]:
-    """Put new objects behind the rows that were drawn, those together that see a table alike.
-
-    They do so if columns have the same forms, and the same ones take part.
-    """
+    """Put new objects behind the rows that were drawn, those together that see a table alike."""
     empty, drawn = tuple(column.first(0) for column in profile.table.columns), _drawn(profile)
     homes: dict[Any, Profile] = {}
     places: list[tuple[Any, int, tuple[str, ...]]] = []

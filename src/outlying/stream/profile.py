@@ -1,7 +1,6 @@
 """The first pass: what a table holds, and a sample of its rows, which later passes are planned by.
 
-The sample is the one that `sampling.sample_rows` takes from the same table in memory, typed by the
-same rules. On it the ordinary search runs.
+The sample is the one that `table.row_hash.sample_rows` takes from the same table in memory.
 """
 
 from __future__ import annotations
@@ -257,10 +256,7 @@ class Profile:
     def seen_by(
         self, new: Sequence[Column]
     ) -> tuple[tuple[SkippedColumn, ...], tuple[Derivation, ...]]:
-        """Return which columns are left out, and what is derived, once there is one more row.
-
-        It is given as columns of its own.
-        """
+        """Return which columns are left out, and what is derived, once there is the `new` row."""
         known = {column.name: column for column in self.table.columns}
         own = {column.name: column for column in new}
         unread = [item for item in self.skipped if item.name not in known]
@@ -300,10 +296,7 @@ class Profile:
 
     @property
     def known_selection(self) -> Selection:
-        """The same, with one more label where there are some that no row drawn has.
-
-        A model knows by it that there are others, as that of a table in memory does.
-        """
+        """The same, with one more label where there are some that no row drawn has."""
         whole = self.selection
         return dataclasses.replace(whole, columns=tuple(map(self._with_other, whole.columns)))
 
@@ -316,10 +309,7 @@ class Profile:
 
 
 def finish(plan: ProfilePass, state: ProfileState, empty: Table) -> Profile:
-    """Make a table in memory of what was kept, typed by what all rows hold.
-
-    `empty` is the table without its rows.
-    """
+    """Make a table in memory of what was kept, typed by what all rows hold, of one without rows."""
     if state.rows == 0:
         raise NoRowsError(f"{empty.source}: there are no rows, only column names")
     for field in plan.fields:

@@ -1,8 +1,7 @@
 """The verify pass: exact counts and distributions of columns inside contexts.
 
-What is asked is known beforehand, by a search among a sample of the rows: histograms of columns,
-each among the rows of a context, and numbers of such rows. One pass answers all. Whoever reads the
-rows needs to know nothing of objects and models: contexts are tests of values.
+What is asked is known beforehand, by a search among a sample of the rows. Whoever reads the rows
+needs to know nothing of objects and models: contexts are tests of values.
 """
 
 from __future__ import annotations
@@ -92,10 +91,7 @@ EVERYWHERE: Conjunction = frozenset()
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Query:
-    """The question how a column is distributed in a context.
-
-    Asked for "missing", it is only how many rows have a value and how many have none.
-    """
+    """How a column is distributed in a context; of "missing", only how many rows have no value."""
 
     column: str
     kind: Literal["numbers", "labels", "missing"]
@@ -104,11 +100,7 @@ class Query:
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class ColumnPlan:
-    """How a column is read, and how its values are counted where a query asks for them.
-
-    Numbers have a grid of bins, by which they are counted where more than `limit` are distinct.
-    Their distributions are of numbers divided by 2**exponent.
-    """
+    """How a column is read and counted: by a grid of bins where more than `limit` are distinct."""
 
     reader: ColumnReader
     grid: Grid | None = None
@@ -119,10 +111,7 @@ class ColumnPlan:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Question:
-    """An object, the model that judged it, and what is to be told of it.
-
-    A new object is one more row, which whoever reads the others does not see.
-    """
+    """An object, the model that judged it, and what is to be told; a new one is one more row."""
 
     model: Model
     attributes: tuple[Attribute, ...]  # of the table in memory that the object is a row of
@@ -199,10 +188,7 @@ class Question:
 def _ends(
     attribute: NumericAttribute, coder: NumberCoder, first: int, last: int
 ) -> tuple[float, float]:
-    """Return the closed interval, in the column's own unit, of a range between borders.
-
-    A number at a border belongs to what lies below it.
-    """
+    """Return the closed interval of a range; a number at a border belongs to what lies below."""
     borders = coder.borders
     low, high = -math.inf, math.inf
     if first > 0:
@@ -240,10 +226,7 @@ class VerifyState:
 
 
 class VerifyPass:
-    """One pass that answers all queries, and counts the rows of all conditions.
-
-    Of conditions that are intervals, it finds the least and the greatest number that a row holds.
-    """
+    """One pass that answers queries, counts the rows of conditions, and finds ends of intervals."""
 
     def __init__(
         self,
@@ -299,10 +282,7 @@ class VerifyPass:
         return [field for own in self._readers for field in (own.field, *own.given)]
 
     def affordable(self, workers: int) -> int:
-        """Return how many threads may work, each with a state of its own, within the budget.
-
-        How finely numbers are counted does not depend on it, and so no answer does.
-        """
+        """Return how many threads may have a state of their own; no answer depends on it."""
         plans = (self.plans[query.column] for query in self.queries if query.kind == "numbers")
         codes = (max(own.limit + 1, 0 if own.grid is None else own.grid.size) for own in plans)
         return min(workers, affordable_states(sum(codes)))

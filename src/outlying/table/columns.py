@@ -1,9 +1,7 @@
 """Typed columns: all that the core ever sees of a table.
 
-A source turns whatever it reads into these; nothing past this module knows about files,
-dataframes or engines. Both kinds of column answer the same questions by the same methods, so that
-hardly any code asks which kind it has; where it must, `is_numeric` tells, also the type checker.
-Arrays are made read-only: a table is a value.
+Both kinds of column answer the same questions by the same methods; where code must ask which kind
+it has, `is_numeric` tells, also the type checker. Arrays are read-only: a table is a value.
 """
 
 from __future__ import annotations
@@ -63,10 +61,7 @@ class Derivation(Protocol):
 
     @property
     def given(self) -> tuple[str, ...]:
-        """The other columns that it needs, as a relation does.
-
-        Such a column is compared over the whole table only: its context is in it.
-        """
+        """The other columns that it needs, as a relation does: these are its context."""
 
     @property
     def follows(self) -> tuple[str, ...]:
@@ -129,9 +124,8 @@ class _Named:
 class NumericColumn(_Named):
     """Numbers, or what is a number inside: dates, times, durations. NaN is missing.
 
-    Where they were written for people, `written` holds the texts and how they were read. Rows are
-    told apart by the texts: a stream knows how to read these only when all rows were seen.
-    Whole numbers of which floating point does not hold all are also there as they came: `exact`.
+    Where they were written for people, `written` holds the texts, by which rows are told apart.
+    Whole numbers that floating point does not hold are also there as they came: `exact`.
     """
 
     is_numeric: ClassVar[Literal[True]] = True
@@ -363,10 +357,7 @@ class CategoricalColumn(_Named):
         return NumericColumn(self.name, form or reading.form, values, written=written)
 
     def with_plain_labels(self) -> CategoricalColumn:
-        """Return the column with labels of whole numbers without a fraction, "3" for "3.0".
-
-        A table writes them by the form of the whole column, which a pass knows only at its end.
-        """
+        """Return the column with "3" for "3.0": a pass knows its form only at the end."""
         if not self.are_of_numbers:
             return self
         labels = tuple(without_trailing_zero(str(label)) for label in self.labels)
@@ -432,11 +423,7 @@ def numeric_column(name: str, values: npt.ArrayLike, form: Form = "number") -> N
 
 
 def integer_column(name: str, values: npt.NDArray[Any], missing: Mask | None = None) -> Column:
-    """Make a column of whole numbers of at most 64 bits, kept exact.
-
-    Where most are beyond 2**53 they are codes (keys, hashes), not quantities, and floating point
-    would merge neighbours: they become categories. A few among others are numbers.
-    """
+    """Make a column of whole numbers of at most 64 bits, kept exact; most beyond 2**53 are keys."""
     known = values if missing is None else values[~missing]
     long = int(np.count_nonzero(are_long(known)))
     if are_keys(long, len(known)):

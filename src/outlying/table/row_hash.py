@@ -1,14 +1,11 @@
 """Row hashes, 64 bits for every row that depend on its values alone, and samples drawn by them.
 
-Rows are sampled, counted and found again by these hashes, in memory and on streams alike. A cell
-has a hash, which is salted by the name of its column; a row hash is the sum of its salted cells,
-mixed by SplitMix64 (Steele, Lea, Flood 2014), so that the order of columns does not matter. Equal
-rows have equal hashes; that others do too is as unlikely as two equal random numbers of 64 bits.
+A cell has a hash, which is salted by the name of its column; a row hash is the sum of its salted
+cells, mixed by SplitMix64 (Steele, Lea, Flood 2014), so that the order of columns does not matter.
 
 The distinct rows with the least hashes (a bottom-k sketch, also known as k minimum values) are a
 uniform sample of all distinct rows. Each is kept with the number of its copies, and rows are drawn
-from these by systematic sampling: the same ones whatever the order of rows and columns. A pass over
-a table that outgrows memory keeps the same sketch, and draws the same rows.
+from these by systematic sampling: the same ones whatever the order, in memory or by a pass.
 """
 
 from __future__ import annotations
@@ -119,11 +116,7 @@ def float_hashes(values: Floats) -> Hashes:
 
 
 def whole_hashes(values: npt.NDArray[Any], missing: Mask | None = None) -> Hashes:
-    """Return the hashes of whole numbers of any type: those of their texts.
-
-    Those that floating point holds have the hash they have there. Beyond, a column is read as
-    texts; which of both it is, a pass knows only at its end.
-    """
+    """Return the hashes of whole numbers of any type: as floating point, or beyond, as texts."""
     if values.dtype.kind == "O":
         hashes = label_hashes([str(value) for value in values.tolist()])
     else:
@@ -163,8 +156,8 @@ def label_hashes(labels: Sequence[str] | Sequence[bool]) -> Hashes:
 def text_hashes(buffer: Any, offsets: Rows) -> Hashes:
     """Return the hashes of texts: UTF-8, one after the other, each from one offset to the next.
 
-    The text of a whole number has the hash that it has in a column of whole numbers. All others
-    are hashed together, word by word; very long ones by BLAKE2b.
+    A whole number has the hash that it has in a column of them. All others are hashed together,
+    word by word; very long ones by BLAKE2b.
     """
     first, last = (int(offsets[0]), int(offsets[-1])) if len(offsets) else (0, 0)
     text = b"".join((memoryview(buffer)[first:last], _PADDING))
@@ -235,10 +228,7 @@ def sample_rows(
 
 
 def shuffle_by_ranks(columns: Iterable[Column], rows: Rows) -> Rows:
-    """Return rows in an order as if at random that no name, unit or way of storing values changes.
-
-    Numbers count by their ranks among the rows, categories by their labels.
-    """
+    """Return rows in an order as if at random: by ranks of numbers, and by labels."""
     total = np.zeros(len(rows), dtype=np.uint64)
     for column in columns:
         if column.is_numeric:
@@ -251,11 +241,10 @@ def shuffle_by_ranks(columns: Iterable[Column], rows: Rows) -> Rows:
 
 
 def systematic_sample(hashes: Hashes, counts: Rows, wanted: int) -> Rows:
-    """Draw from distinct rows, given by ascending hashes and their numbers of copies.
+    """Draw from distinct rows, given by ascending hashes and numbers of copies; return places.
 
-    Return the place of each row drawn among the distinct ones. Rows are taken at equal steps
-    through all copies, so that each distinct row has its share, and shuffled by their hashes: any
-    number of the first ones is a fair sample as well.
+    Rows are taken at equal steps through all copies, so that each distinct row has its share, and
+    shuffled by their hashes: any number of the first ones is a fair sample as well.
     """
     total = int(counts.sum())
     if total <= wanted:

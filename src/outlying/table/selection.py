@@ -47,10 +47,7 @@ _UNNAMED = re.compile(r" *|Unnamed: 0|__index_level_[0-9]+__")
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class Selection:
-    """The columns that take part, in the order of the source, and those that do not.
-
-    Of columns that do not, parts may: `derived` are computed from others (`derived`).
-    """
+    """The columns that take part, in the order of the source; others; and what is derived."""
 
     columns: tuple[Column, ...]
     skipped: tuple[SkippedColumn, ...]
@@ -134,10 +131,7 @@ def check_width(columns: int, most: int = MOST_COLUMNS) -> None:
 def select_any(
     table: Table, options: Options, counting: Collection[str] | None = None
 ) -> Selection:
-    """Return the columns to compare; there may be none.
-
-    `counting` are those that count the rows, where a new object among these is not to decide it.
-    """
+    """Return the columns to compare; there may be none. `counting` are known to count rows."""
     declared = options.declared
     used, skipped = [], [item for item in table.skipped if is_asked_for(item.name, options)]
     skipped += [_row_names(name) for name in table.index if is_asked_for(name, options)]
@@ -189,21 +183,14 @@ def is_asked_for(name: str, options: Options) -> bool:
 
 
 def is_too_fine(summary: ColumnSummary, *, is_declared: bool) -> bool:
-    """Return whether a column identifies rows rather than groups them.
-
-    Not where the user has declared its type.
-    """
+    """Return whether a column identifies rows, and the user has not declared its type."""
     return not is_declared and (summary.has_too_many_texts or summary.is_identifier)
 
 
 def skipped_column(
     name: str, summary: ColumnSummary, *, is_declared: bool, is_streamed: bool = False
 ) -> SkippedColumn | None:
-    """Return why a column takes no part; None where it does.
-
-    A type that the user has declared overrides what is said about texts; but not where the table
-    is streamed and counts of so many texts would not fit into memory.
-    """
+    """Return why a column takes no part; None where it does, as most of a declared type do."""
     if summary.missing == summary.rows:
         return SkippedColumn(name, "is empty in every row", SkipReason.EMPTY)
     if summary.only is not None:
@@ -314,10 +301,7 @@ class Copy:
 
 
 def copies_in(columns: Sequence[Column], *, are_drawn: bool = False) -> list[Copy]:
-    """Return which columns are copies of others; of each kind the first in the table stays.
-
-    Of rows that were `drawn` from a larger table, which may be.
-    """
+    """Return which columns are copies of others, or of rows drawn may be; the first one stays."""
     if not columns or len(columns[0]) < LEAST_ROWS:
         return []
     copies: list[Copy] = []
@@ -341,10 +325,7 @@ def copies_in(columns: Sequence[Column], *, are_drawn: bool = False) -> list[Cop
 
 
 def _key(column: Column) -> object:
-    """Return what a column has in common with its copies, from a few rows; None: it has no range.
-
-    Numbers are scaled to between 0 and 1, and may have either sign.
-    """
+    """Return what a column has in common with its copies, on any scale; None: it has no range."""
     if not column.is_numeric:
         return column.form, _look(column.codes)
     low, high = np.fmin.reduce(column.values), np.fmax.reduce(column.values)
@@ -426,8 +407,7 @@ def _are_ascending(numbers: Mapping[str, float]) -> bool:
 def are_codes(numbers: Mapping[str, float]) -> bool:
     """Return whether numbers, in the order of their texts, merely count these, from 0 or from 1.
 
-    Numbers in another order, as those of months, say more than the texts do. So do those that the
-    texts hold themselves (Grade 3, 3rd): that the alphabet has the same order is no accident.
+    Not those in another order, as of months, nor those that the texts hold (Grade 3, 3rd).
     """
     values = [*numbers.values()]
     if len(values) < LEAST_VALUES or values[0] not in (0, 1) or (np.diff(values) != 1).any():

@@ -1,8 +1,4 @@
-"""A table: typed columns of equal length, and how conditions on them and parts of them are named.
-
-A source turns whatever it reads into a table; nothing past this package knows about files,
-dataframes or engines. Conditions are frozen descriptions of a context; they hold no data.
-"""
+"""A table: typed columns of equal length, and names of conditions on them and of their parts."""
 
 from __future__ import annotations
 
@@ -223,10 +219,7 @@ class Part(enum.Enum):
 
 
 def part_of(name: str, columns: Collection[str]) -> tuple[str, Part] | None:
-    """Return the column that a derived column of this name comes from, and which part it is.
-
-    None where none of these columns has such a part; a column that is called so comes first.
-    """
+    """Return the column that a derived one of this name comes from, and its part; or None."""
     for part in () if name in columns else Part:
         parent = name.removesuffix(part.name_of(""))
         if parent != name and parent in columns:

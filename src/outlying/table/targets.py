@@ -1,8 +1,4 @@
-"""Which rows or objects to explain: a request in the words of whoever asks, and what it means.
-
-A request is checked against one table, and becomes targets: rows by position, by values that only
-they have, or by a column that marks them; or new objects.
-"""
+"""Which rows or objects to explain: a request in the words of whoever asks, and what it means."""
 
 from __future__ import annotations
 
@@ -53,8 +49,7 @@ class RowRequest:
     """What is to be explained, in the words of whoever asks: by exactly one of these.
 
     `every` stands for all rows with its values, `marks` for all that a column marks; each of
-    `wheres` names one row. `name` tells how errors name an item by its place; None where there is
-    only one, which needs no name.
+    `wheres` names one row. `name` tells how errors name an item by its place, if there are several.
     """
 
     rows: Sequence[Any] | None = None
@@ -122,9 +117,8 @@ def as_list(name: str, given: object) -> list[Any]:
 class Target:
     """One object to explain: a row of the population, or a new object.
 
-    `row` is its place in the table that the population holds in memory. A row of a stream has no
-    position; `key` holds the values that name it. `values` are all that is known of it, where that
-    is more than the compared columns hold.
+    `row` is its place in the table in memory. A row of a stream has no position; `key` holds the
+    values that name it. `values` are all that is known of it, beside the compared columns.
     """
 
     row: int | None = None
@@ -323,10 +317,8 @@ def no_mark(name: str) -> str:
 def naming_columns(table: Table, skipped: Sequence[SkippedColumn]) -> tuple[str, ...]:
     """Return the columns whose values name a row of a table in memory; none where nothing does.
 
-    An index comes first; then a text that is different in (nearly) every row; then whole numbers
-    that are, if they are called a key, or come first and are equally long; then numbers that count
-    the rows; then a category and a moment or a whole number, such as country and year, that name
-    rows together.
+    In this order: an index, a text of (nearly) every row, whole numbers called a key or first and
+    equally long, numbers of the rows, a category and a moment that name rows together.
     """
     if table.index:
         return table.index
@@ -346,10 +338,7 @@ def naming_columns(table: Table, skipped: Sequence[SkippedColumn]) -> tuple[str,
 
 
 def _is_key(column: Column, *, is_likely: bool, is_first: bool) -> bool:
-    """Return whether hardly two rows hold the same whole number: a key may be repeated by mistake.
-
-    A first column without such a name needs numbers that have as many digits, all of them.
-    """
+    """Return whether hardly two rows hold the same number, of equal length if not called a key."""
     if not (column.is_numeric and column.form == "integer" and (is_likely or is_first)):
         return False
     if column.missing().any():

@@ -1,8 +1,7 @@
 """How a single value is held, written and read: numbers inside, dates and words outside.
 
-The core computes on floating-point numbers only. A column's *form* says what a number of that
-column means: times are microseconds (since 1970 in UTC, since midnight, or of a duration), so that
-every source, whatever its own resolution, leads to the same numbers.
+A column's *form* says what a number of it means: times are microseconds (since 1970 in UTC, since
+midnight, or of a duration), whatever the resolution of the source.
 """
 
 from __future__ import annotations
@@ -95,10 +94,7 @@ def is_missing(value: object) -> bool:
 
 
 def number_of(form: Form, value: object) -> float:
-    """Turn a Python value of this form into the number the core computes with.
-
-    Raises ValueError if the value is of another kind; callers add the name of the column.
-    """
+    """Turn a Python value of this form into a number; ValueError if it is of another kind."""
     if form in ("number", "integer"):
         if isinstance(value, (bool, str)) or not hasattr(value, "__float__"):
             raise ValueError(EXPECTS[form])
@@ -116,10 +112,7 @@ def number_of(form: Form, value: object) -> float:
 
 
 def are_keys(long: int, known: int) -> bool:
-    """Return whether whole numbers are keys or hashes: half are longer than quantities are.
-
-    One long number among others is a slip of the keyboard, and the column stays one of numbers.
-    """
+    """Return whether whole numbers are keys or hashes: half are long, not just one by a slip."""
     return 0 < known <= 2 * long
 
 
@@ -178,10 +171,7 @@ def limits_of(form: Form) -> tuple[float, float]:
 
 
 def coarse(form: Form, number: float, step: float) -> Value:
-    """Return a time rounded to what a step needs: to full days, hours, minutes, and so on.
-
-    A moment to the day is a date.
-    """
+    """Return a time rounded to what a step needs: to hours, minutes, and so on; or to a date."""
     unit = max((unit for unit in _UNITS if unit <= step), default=1)
     rounded = float(round(number / unit) * unit)
     last = limits_of(form)[1]
@@ -194,10 +184,7 @@ def coarse(form: Form, number: float, step: float) -> Value:
 
 
 def plain(value: Value) -> bool | int | float | str | None:
-    """Return a value as JSON holds it: dates, times and durations as ISO 8601 texts.
-
-    Columns that are not compared may hold infinite numbers, which JSON has not: texts, too.
-    """
+    """Return a value as JSON holds it: times as ISO 8601 texts, infinite numbers as texts."""
     if isinstance(value, float) and math.isinf(value):
         return repr(value)
     if isinstance(value, dt.timedelta):
@@ -208,10 +195,7 @@ def plain(value: Value) -> bool | int | float | str | None:
 
 
 def text_of(value: Value, digits: int = FEW_DIGITS) -> str:
-    """Write a value for people, safe to print: no control or direction marks, six digits.
-
-    Spaces around a text are to be seen: it stands in quotes.
-    """
+    """Write a value for people, safe to print, to six digits; quoted, if it has outer spaces."""
     if value is None:
         return "missing"
     if isinstance(value, bool):
@@ -242,10 +226,7 @@ def telling_digits(value: Value, others: Iterable[Value]) -> int:
 
 
 def number_text(number: float, digits: int = FEW_DIGITS) -> str:
-    """Write a number with up to six significant digits, without an exponent where that reads well.
-
-    Whole parts are never rounded away: 1234567.89 becomes 1234568, not 1.23457e+06.
-    """
+    """Write a number to six digits, but all of its whole part; with an exponent if need be."""
     if number == 0 or not math.isfinite(number):
         return without_trailing_zero(repr(number + 0.0))
     exponent = math.floor(math.log10(abs(number)))
@@ -256,10 +237,7 @@ def number_text(number: float, digits: int = FEW_DIGITS) -> str:
 
 
 def quantity_text(value: Value, digits: int = FEW_DIGITS, beside: Iterable[Value] = ()) -> str:
-    """Write a value in a sentence: long numbers with separators, 116,500, but no year is 1,952.
-
-    Beside a long one a shorter one has them, too: 7,900, expected 56,000 to 109,000.
-    """
+    """Write a value in a sentence: 116,500, but no year is 1,952; beside a long one 7,900, too."""
     text = text_of(value, digits)
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return text
@@ -278,10 +256,7 @@ def whole_text(number: int) -> str:
 
 
 def label_text(value: Value) -> str:
-    """Write a value as the label of a category: for people, and never the same for two values.
-
-    A whole number of a column that holds others, too, ends in ".0".
-    """
+    """Write a value as the label of a category, never the same for two; whole ones end in ".0"."""
     short = text_of(value)
     if not isinstance(value, float):
         return short
@@ -294,8 +269,7 @@ def label_text(value: Value) -> str:
 def range_text(low: Value, high: Value, digits: int = FEW_DIGITS, beside: Value = None) -> str:
     """Write a range for people: with no more decimals than tell three digits of its width.
 
-    A range of moments over many days is one of dates. More digits may be needed to tell a value
-    `beside` it, which must not seem to lie inside.
+    More digits may be needed to tell a value `beside` it, which must not seem to lie inside.
     """
     if type(low) is type(high) is float and low < high and math.isfinite(high - low):
         first, last = _rounded_ends(low, high, max(digits, telling_digits(low, [high])), beside)
@@ -348,10 +322,7 @@ def _coarse(number: float, decimals: int) -> float:
 
 
 def lies_between(low: Value, high: Value, value: Value) -> bool:
-    """Return whether a value lies in a closed range; one of times may go across midnight.
-
-    False where they cannot be compared: some moments are beyond the years that Python knows.
-    """
+    """Return whether a value is comparable to a closed range, and in it, be it across midnight."""
     first, last, place = cast(Any, low), cast(Any, high), cast(Any, value)
     if not type(first) is type(place) is type(last) or isinstance(place, str):
         return False
@@ -366,10 +337,7 @@ def without_trailing_zero(label: str) -> str:
 
 
 def printable(text: str, limit: int = 80) -> str:
-    """Return text that is short and harmless on a terminal; ordinary text is unchanged.
-
-    Invisible characters are written as escapes, as in errors. A text of spaces alone is quoted.
-    """
+    """Return text that is short and harmless on a terminal; spaces alone are quoted."""
     safe = harmless(text)
     if not safe.strip():
         safe = f'"{safe}"'
@@ -467,10 +435,7 @@ def _moment_text(value: dt.datetime) -> str:
 
 
 def _duration_text(value: dt.timedelta) -> str:
-    """Write a duration with its sign in front: Python would write -90 s as "-1 day, 23:58:30".
-
-    Whole days need no clock.
-    """
+    """Write a duration with its sign in front, unlike Python; whole days need no clock."""
     if value < dt.timedelta(0):
         return f"-{_duration_text(-value)}"
     text = str(value).removesuffix("000") if value.microseconds else str(value)
