@@ -22,14 +22,15 @@ from outlying.cli.options import (
     fdr_option,
     format_option,
     given_of,
-    grouped,
     header_of,
     naming_options,
     open_source,
     output_option,
     reading_options,
+    rows_option,
     table_options,
     take_reading,
+    writing_option,
 )
 from outlying.cli.resume import line as json_line
 from outlying.cli.terminal import DETECT, EXPLAIN, ProgressLine, progress_line
@@ -112,38 +113,26 @@ def _check_source(source: str | None, reading: ReadOptions) -> None:
 
 
 _ranking_options = all_of(
-    grouped(
-        "Which rows",
+    rows_option(
         "--top",
         type=int,
         help="This many rows, exceptional or not.  [default: all exceptional ones, 100 at most]",
     ),
-    grouped(
-        "Which rows", "--alerts", type=int, metavar="N", help="Exceptional are the N strongest."
+    rows_option("--alerts", type=int, metavar="N", help="Exceptional are the N strongest."),
+    rows_option(
+        "--score-column", metavar="NAME", help="Rank rows by this column, which is not compared."
     ),
-    grouped(
-        "Which rows",
-        "--score-column",
-        metavar="NAME",
-        help="Rank rows by this column, which is not compared.",
-    ),
-    grouped(
-        "Which rows", "--lowest", is_flag=True, help="With --score-column: low scores are odd."
-    ),
-    grouped(
-        "Which rows",
+    rows_option("--lowest", is_flag=True, help="With --score-column: low scores are odd."),
+    rows_option(
         "--detector",
         type=click.Choice(detecting.OWN_DETECTORS),
         help="Rank rows by what is found on them, or by their distance to neighbours.  "
         "[default: strength]",
     ),
     fdr_option,
-    grouped("Output", "--explain", is_flag=True, help="Tell the whole story of each row."),
-    grouped(
-        "Output",
-        "--pairs",
-        type=int,
-        help="With --explain: this many findings of each row.  [default: 10]",
+    writing_option("--explain", is_flag=True, help="Tell the whole story of each row."),
+    writing_option(
+        "--pairs", type=int, help="With --explain: this many findings of each row.  [default: 10]"
     ),
 )
 
@@ -305,7 +294,7 @@ def _opened(
 @click.command(cls=GroupedCommand)
 @click.argument("source")
 @naming_options
-@grouped("Output", "--top", type=int, default=5, help="Most rules to tell.  [default: 5]")
+@writing_option("--top", type=int, default=5, help="Most rules to tell.  [default: 5]")
 @format_option(("text", "json"), "For people or for programs.")
 @output_option
 @table_options

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import functools
 import os
 import tomllib
 from collections.abc import Callable
@@ -23,7 +24,9 @@ from outlying.cli.options import (
     names,
     open_table,
     output_option,
+    rows_option,
     table_options,
+    writing_option,
 )
 from outlying.cli.terminal import progress_line
 from outlying.errors import NoRowsError, OptionError, harmless, shown, unknown_name
@@ -37,18 +40,15 @@ from outlying.render.files import Output
 
 @click.command(cls=GroupedCommand)
 @click.argument("source")
-@grouped("Output", "-o", "--output", metavar="FILE", required=True, help="The file to write.")
-@grouped(
-    "Output",
+@writing_option("-o", "--output", metavar="FILE", required=True, help="The file to write.")
+@writing_option(
     "--redact",
     multiple=True,
     metavar="NAMES",
     help="Keep no values of these columns: labels as hashes, numbers not at all.",
 )
-@grouped(
-    "Output", "--min-group", type=int, help="Put labels of fewer rows together.  [default: none]"
-)
-@grouped("Output", "--quiet", is_flag=True, help="Say nothing.")
+@writing_option("--min-group", type=int, help="Put labels of fewer rows together.  [default: none]")
+@writing_option("--quiet", is_flag=True, help="Say nothing.")
 @table_options
 def fit(source: str, output: str, quiet: bool, **given: Any) -> None:
     """Keep a model of a table in a file, to judge new rows by.
@@ -105,30 +105,28 @@ def _configure(ctx: click.Context, _: click.Parameter, file: str | None) -> None
     ctx.default_map = {**(ctx.default_map or {}), **found}
 
 
+_verdict_option = functools.partial(grouped, "Verdict")
+_entry_option = functools.partial(grouped, "Entry")
 _verdict_options = all_of(
-    grouped(
-        "Verdict",
+    _verdict_option(
         "--max-exceptional",
         default="0",
         metavar="N|SHARE",
         help="At most this many exceptional rows may pass: a number, or a share such as 0.1%.  "
         "[default: 0]",
     ),
-    grouped("Verdict", "--warn-above", metavar="N|SHARE", help="Warn of more than this."),
-    grouped(
-        "Verdict",
+    _verdict_option("--warn-above", metavar="N|SHARE", help="Warn of more than this."),
+    _verdict_option(
         "--accept",
         metavar="FILE",
         help="Do not count findings that were looked at: a file of `outlying accept`.",
     ),
-    grouped(
-        "Verdict",
+    _verdict_option(
         "--where-true",
         metavar="COLUMN",
         help="The wrong rows are those that this column marks; where there are none, all is well.",
     ),
-    grouped(
-        "Verdict",
+    _verdict_option(
         "--config",
         is_eager=True,
         expose_value=False,
@@ -138,8 +136,7 @@ _verdict_options = all_of(
         "pyproject.toml]",
     ),
     fdr_option,
-    grouped(
-        "Output",
+    writing_option(
         "--backtest",
         metavar="COLUMN",
         help="No verdict, but how many rows each past day would have raised, judged by the rows "
@@ -163,7 +160,7 @@ _FORMATS: dict[str, Callable[[Check], str]] = {
     tuple(_FORMATS), "text; json; junit: XML; md: for the page of a job; github: annotations."
 )
 @output_option
-@grouped("Output", "--quiet", is_flag=True, help="The summary line alone; no progress.")
+@writing_option("--quiet", is_flag=True, help="The summary line alone; no progress.")
 @table_options
 @click.pass_context
 def check(ctx: click.Context, /, source: str, **given: Any) -> None:
@@ -205,7 +202,6 @@ _OF_VERDICT = ("warn_above", "accept", "where_true")
 def _past(
     data: Any, by: str, form: str, quiet: bool, own: dict[str, Any], choices: dict[str, Any]
 ) -> str:
-    """Return how many rows each past day would have raised."""
     if form not in ("text", "json"):
         raise OptionError(f"--backtest is told as text or json; leave --format {form} out")
     useless = [f"--{name.replace('_', '-')}" for name in _OF_VERDICT if own[name] is not None]
@@ -220,14 +216,14 @@ def _past(
 
 @click.command(cls=GroupedCommand)
 @click.argument("source")
-@grouped("Which rows", "--row", type=int, required=True, help="The row, counted from 1.")
+@rows_option("--row", type=int, required=True, help="The row, counted from 1.")
 @against_option
-@grouped("Output", "-o", "--output", metavar="FILE", required=True, help="accepted.toml.")
-@grouped("Entry", "--reason", required=True, help="Why it is fine, or what is wrong with it.")
-@grouped("Entry", "--author", default="", help="Who has looked at it.")
-@grouped("Entry", "--expires", type=click.DateTime(["%Y-%m-%d"]), help="Until when it counts.")
-@grouped(
-    "Entry", "--wrong", is_flag=True, help="The row is wrong: nothing is compared with it any more."
+@writing_option("-o", "--output", metavar="FILE", required=True, help="accepted.toml.")
+@_entry_option("--reason", required=True, help="Why it is fine, or what is wrong with it.")
+@_entry_option("--author", default="", help="Who has looked at it.")
+@_entry_option("--expires", type=click.DateTime(["%Y-%m-%d"]), help="Until when it counts.")
+@_entry_option(
+    "--wrong", is_flag=True, help="The row is wrong: nothing is compared with it any more."
 )
 @table_options
 def accept(

@@ -141,7 +141,6 @@ def _describe(error: OSError) -> str:
 
 
 def _fail(error: click.ClickException) -> None:
-    """Show what the user can repair: a message, no traceback, exit code 2."""
     error.show()
     leave_output()
     sys.exit(2)

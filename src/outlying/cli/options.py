@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import json
 import re
 import sys
@@ -88,6 +89,10 @@ def grouped(group: str, *flags: str, **settings: Any) -> Decorator:
     return click.option(*flags, cls=GroupedOption, group=group, **settings)
 
 
+rows_option = functools.partial(grouped, "Which rows")
+writing_option = functools.partial(grouped, "Output")
+
+
 def all_of(*options: Decorator) -> Decorator:
     """Return what gives a command several options, which its help shows in this order."""
 
@@ -100,10 +105,7 @@ def all_of(*options: Decorator) -> Decorator:
 
 
 def declared(options: Iterable[Option]) -> Decorator:
-    """Return what gives a command options by their declaration.
-
-    What is not given stays None, so that the library's defaults, or a preset's, take its place.
-    """
+    """Return what gives a command options by their declaration; None stands for the default."""
     return all_of(*map(_option, options))
 
 
@@ -192,8 +194,8 @@ fdr_option = grouped(
     metavar="SHARE",
     help="Choose which rows are exceptional so that this share of them is false, say 0.1.",
 )
-output_option = grouped(
-    "Output", "-o", "--output", metavar="FILE", help="Write to a file, not standard output."
+output_option = writing_option(
+    "-o", "--output", metavar="FILE", help="Write to a file, not standard output."
 )
 
 
@@ -201,7 +203,7 @@ def format_option(forms: Sequence[str], words: str) -> Decorator:
     """Return what gives a command the choice of a format, the first one by default."""
     words = f"{words}  [default: {forms[0]}]"
     kind = click.Choice(forms)
-    return grouped("Output", "--format", "form", type=kind, default=forms[0], help=words)
+    return writing_option("--format", "form", type=kind, default=forms[0], help=words)
 
 
 def take_reading(given: dict[str, Any]) -> ReadOptions:
@@ -258,8 +260,7 @@ _WAYS = {
 }
 naming_options = all_of(
     *(
-        grouped(
-            "Which rows",
+        rows_option(
             flag,
             name,
             type=int if name == "row" else str,
@@ -333,10 +334,7 @@ class Naming:
         return table.without(self.given, "names the rows to explain") if self.marks else table
 
     def request(self, table: Table, is_streamed: bool) -> RowRequest:
-        """Return what is named of a table; one that is read as a stream has no rows here.
-
-        Errors name an item by where the user has written it.
-        """
+        """Return what is named of a table, each item by where the user has written it."""
         if self.way == "object_file":
             text = _content(self.given, "the object", ObjectError)
             return RowRequest(

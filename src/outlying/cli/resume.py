@@ -1,8 +1,7 @@
 """Results as JSON lines: a header, one line per object, the patterns; and how to continue them.
 
-A file grows beside its final name, line by line, each safe on the disk before the next is begun.
-So whatever ends a run leaves whole lines and at most one torn one, which is cut off. The header
-says what the lines answer; only a run that would write the same header may continue them.
+A file grows beside its final name, each line safe on the disk before the next is begun. Only a run
+that would write the same header may continue it; a torn last line is cut off.
 """
 
 from __future__ import annotations
@@ -279,10 +278,7 @@ def _open_locked(path: Path) -> Iterator[io.FileIO]:
 
 
 def _is_locked(stream: io.FileIO) -> bool:
-    """Try to keep others from writing; the lock goes with the processes of a run.
-
-    Those of a run that was killed need a moment to notice.
-    """
+    """Try to keep others from writing; the lock goes with the processes of a run."""
     try:
         if fcntl is not None:
             fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -85,7 +85,6 @@ def _serve(
     limits: ServerLimits,
     path: str = "/",
 ) -> None:
-    """Serve some sources until a signal comes."""
     try:
         from outlying.web.serving import Settings
         from outlying.web.serving import serve as serve_all

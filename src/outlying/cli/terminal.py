@@ -61,7 +61,6 @@ def look(
 
 
 def _has_characters() -> bool:
-    """Return whether the terminal can show small pictures."""
     try:
         CHARACTERS.encode(sys.stdout.encoding or "ascii")
     except (LookupError, UnicodeEncodeError):
@@ -70,10 +69,7 @@ def _has_characters() -> bool:
 
 
 def header_lines(source: str, rows: int) -> int | None:
-    """Return how many lines of a text file stand above its first row; None where that is unclear.
-
-    It is one, if every row has a line of its own: a text of several lines would shift the others.
-    """
+    """Return how many lines stand above the first row: one, if every row has one of its own."""
     path = Path(source)
     try:
         if path.suffix.lower() not in _LINED or path.stat().st_size > _MOST_BYTES:
@@ -97,10 +93,7 @@ def _coloured(content: str, role: str) -> str:
 
 
 class ProgressLine:
-    """One line on standard error, and only when it takes a while.
-
-    Where that is no terminal, a line now and then, in work that takes minutes.
-    """
+    """One line on standard error when it takes a while; where that is no terminal, seldom."""
 
     def __init__(self, is_quiet: bool = False) -> None:
         self._begin, self._length = time.monotonic(), 0
@@ -207,11 +200,7 @@ def prepare_streams() -> None:
 
 
 def prepare_memory() -> None:
-    """Keep libraries from crashes and endless loops where address space is limited (ulimit -v).
-
-    DuckDB's allocator opens an arena for each thread, and does not see that there is no room for
-    it; OpenBLAS tries for ever to get memory for its threads.
-    """
+    """Keep DuckDB's allocator and OpenBLAS from crashes where address space is limited."""
     with contextlib.suppress(ImportError):  # a system without such limits
         import resource
 
@@ -259,11 +248,7 @@ def leave_output() -> None:
 
 
 def leave_at_once() -> None:
-    """End the process though threads still work on what nobody waits for.
-
-    The interpreter would wait for them; and those of engines that it ends itself print what they
-    leave behind ("nanobind: leaked 28 instances!"), or crash.
-    """
+    """End the process: the interpreter would wait for threads, and engines' own print or crash."""
     leave_output()
     atexit._run_exitfuncs()
     os._exit(0)

@@ -17,7 +17,7 @@ import outlying
 from outlying import sentences as say
 from outlying.api import Explainer
 from outlying.cli import resume as jsonlines
-from outlying.cli.options import Naming, all_of, format_option, grouped, output_option
+from outlying.cli.options import Naming, all_of, format_option, output_option, writing_option
 from outlying.cli.resume import Partial
 from outlying.cli.terminal import EXPLAIN, ProgressLine, header_lines, look, progress_line
 from outlying.errors import NoMemoryError, OptionError, WorkerError, harmless
@@ -36,7 +36,6 @@ from outlying.sources.duckdb import files_of
 from outlying.table.table import Table
 from outlying.table.targets import Targets
 
-_GROUP = "Output"
 #: Formats that list odd cells, a line each.
 TABLES = ("md", "csv", "xlsx", "parquet")
 _FORMATS = ("text", "json", "jsonl", "html", *TABLES)
@@ -53,39 +52,28 @@ writing_options = all_of(
         "text; html: a page with pictures; md, csv, xlsx, parquet: the odd cells (xlsx of a "
         "workbook: itself, with these marked); json, jsonl (a line per row): for programs.",
     ),
-    grouped(
-        _GROUP,
+    writing_option(
         "--as",
         "dialect",
         type=click.Choice(DIALECTS),
         help="What selects the odd rows: a condition of SQL, pandas or polars, a check of dbt, "
         "Great Expectations (gx) or pandera.",
     ),
-    grouped(_GROUP, "--json", "is_json", is_flag=True, help="The same as --format json."),
-    grouped(
-        _GROUP,
+    writing_option("--json", "is_json", is_flag=True, help="The same as --format json."),
+    writing_option(
         "--brief",
         is_flag=True,
         help="With --format md: a short list for agents, a line for each odd cell.",
     ),
     output_option,
-    grouped(
-        _GROUP,
-        "--all",
-        "everything",
-        is_flag=True,
-        help="Also what is merely unusual, and all figures.",
+    writing_option(
+        "--all", "everything", is_flag=True, help="Also what is merely unusual, and all figures."
     ),
-    grouped(_GROUP, "--quiet", is_flag=True, help="The answer alone: no progress, no notes."),
-    grouped(
-        _GROUP,
-        "--resume",
-        is_flag=True,
-        help="Continue an interrupted run of --format jsonl -o FILE.",
+    writing_option("--quiet", is_flag=True, help="The answer alone: no progress, no notes."),
+    writing_option(
+        "--resume", is_flag=True, help="Continue an interrupted run of --format jsonl -o FILE."
     ),
-    grouped(
-        _GROUP, "--workers", type=int, help="How many processes work.  [default: one per core]"
-    ),
+    writing_option("--workers", type=int, help="How many processes work.  [default: one per core]"),
 )
 
 
@@ -150,10 +138,7 @@ class WriteJob:
         return (*self.tables, *self.naming.files)
 
     def look(self, rows: int | None = None) -> Look:
-        """Return how text is written, in the terms of the command.
-
-        Where the number of rows is known, they may be named by their lines in the file, too.
-        """
+        """Return how text is written; by the number of rows, their lines in the file are known."""
         terms, is_terminal = self.terms, self.file is None and sys.stdout.isatty()
         if rows is not None and self.source is not None:
             terms = dataclasses.replace(terms, header=header_lines(self.source, rows))

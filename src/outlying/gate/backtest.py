@@ -1,7 +1,4 @@
-"""backtest(): how many rows each past day would have raised, had it been checked then.
-
-order the rows by a column -> cut them into periods -> judge each by a model of those before it
-"""
+"""backtest(): how many rows each past day would have raised, had it been checked then."""
 
 from __future__ import annotations
 
@@ -40,10 +37,7 @@ _WIDEST = 40  # columns of a bar
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class PastPeriod:
-    """A day, or what else rows come in: how many rows it has, and would have raised.
-
-    `exceptional` is None where too few rows came before it to compare with.
-    """
+    """A day, or what else rows come in; `exceptional` is None where too few came before it."""
 
     name: str
     rows: int

@@ -39,10 +39,9 @@ MOST_ROWS = 1_000
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Check(Document):
-    """The verdict on a batch of rows.
+    """The verdict on a batch of rows; `exceptional` ones are without those `accepted`.
 
-    `exceptional` counts those that were not accepted, `accepted` those that were; `rows` are the
-    former, told. `faults` say why it cannot be judged, `drifts` which columns have moved.
+    `faults` say why it cannot be judged, `drifts` which columns have moved.
     """
 
     verdict: Verdict
@@ -264,10 +263,7 @@ def _detection(batch: _Batch, fdr: float | None) -> Detection:
 def _sorted_out(
     detection: Detection, entries: Sequence[Accepted]
 ) -> tuple[list[Flagged], list[Flagged], list[Accepted]]:
-    """Return the exceptional rows that are new, those that were accepted, and unused entries.
-
-    A row is accepted where each of its exceptional stories is.
-    """
+    """Return the exceptional rows: new ones, those of which all is accepted, and unused entries."""
     new, accepted, used = list[Flagged](), list[Flagged](), set[int]()
     for item in detection.rows:
         findings = item.findings

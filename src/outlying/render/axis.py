@@ -1,8 +1,8 @@
 """The axis of a picture: which stretches of a column's numbers it shows, its scale and its ticks.
 
-An axis fits the group and the row, not the tail of the whole table, and never goes beyond the sign
-of the data. The whole column decides whether it is logarithmic, so that one column has one scale
-wherever it is drawn; where a row or a sentinel lies far from all else, the axis is broken instead.
+It fits the group and the row, not the tail of the whole table, and never goes beyond the sign of
+the data. The whole column decides whether it is logarithmic; where a row or a sentinel lies far
+from all else, the axis is broken instead.
 """
 
 from __future__ import annotations
@@ -160,10 +160,7 @@ class Axis:
         return self.text(self.low), self.text(self.high)
 
     def ticks(self, most: int = _TICKS, characters: float = _CHARACTERS) -> tuple[Tick, ...]:
-        """Return numbers that people expect on an axis: round ones, full hours, first days.
-
-        There are at most about so many, and their texts do not touch where so many characters fit.
-        """
+        """Return round numbers, full hours, first days; their texts do not touch."""
         for count in range(most, 0, -1):
             found = self._all_ticks(count)
             room = [(b.place - a.place) * characters for a, b in itertools.pairwise(found)]
@@ -251,7 +248,6 @@ def _month_ticks(low: float, high: float, most: int) -> list[tuple[float, str]]:
 
 
 def _tick_text(number: float, numbers: Sequence[float]) -> str:
-    """Return a round number with as many decimals as its neighbours need, and separators."""
     steps = [abs(b - a) for a, b in itertools.pairwise(numbers)] or [abs(number) or 1.0]
     step = min(steps)
     if max(abs(numbers[0]), abs(numbers[-1])) >= 1e12 or step < 1e-6:
@@ -280,11 +276,7 @@ def choose_axis(
     ranges: Iterable[Stretch],
     choice: AxisChoice,
 ) -> Axis:
-    """Return an axis that shows the object and what is typical in good size.
-
-    As much of the rest of the group and of the table is shown as does not squash these. A wish for
-    a linear axis is one for an axis without breaks.
-    """
+    """Return an axis that shows the object and what is typical; a linear one has no breaks."""
     is_log = _is_log(mark, overall, choice)
     typical = list(ranges) or [(inside.quantiles[_P05], inside.quantiles[_P95])]
     scale = _Scale(is_log, inside, overall, mark)

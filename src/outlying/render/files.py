@@ -14,6 +14,7 @@ from typing import IO
 from outlying.errors import OutputError
 from outlying.sources.files import files_read
 
+_STANDARD_OUTPUT = "to standard output"
 _NAMED = 40  # characters of a name in that of its temporary file, which must not be too long
 
 
@@ -27,11 +28,7 @@ class Output:
     @classmethod
     @contextlib.contextmanager
     def to(cls, target: str | None, inputs: Iterable[str] = ()) -> Iterator[Output]:
-        """Open standard output (None or -) or a file; leaves nothing behind on failure.
-
-        A file that one of the `inputs` names, or that is in a folder that one of them names, is
-        refused.
-        """
+        """Open standard output (None or -) or a file that is none of the `inputs`, nor in them."""
         if target is None or target == "-":
             yield cls(None, None)
             return
@@ -58,10 +55,7 @@ class Output:
             self._before.append(part)
 
     def write_all(self, parts: Iterable[str], end: str = "\n") -> None:
-        """Write each part with a final newline; standard output gets it as soon as it is there.
-
-        A device or a pipe is written to; a file put in its place would destroy it.
-        """
+        """Write each part with a final newline; standard output gets it as soon as it is there."""
         if self._path is None:
             for part in parts:
                 _print(part, end)
@@ -74,23 +68,28 @@ class Output:
         if self._path is not None:
             self._write(self._path, [content])
             return
-        try:
+        with _plain_errors(_STANDARD_OUTPUT):
             sys.stdout.buffer.write(content)
             sys.stdout.buffer.flush()
-        except BrokenPipeError:
-            raise
-        except OSError as error:
-            raise OutputError(f"cannot write to standard output: {error.strerror}") from None
 
     def _write(self, path: Path, parts: Iterable[bytes]) -> None:
         """Write a file; a temporary one is open already, so that no link can take its name."""
-        try:
+        with _plain_errors(path):
             with path.open("wb") if self._temporary is None else self._temporary as stream:
                 stream.writelines(parts)
             if self._temporary is not None:
                 Path(self._temporary.name).replace(path)
-        except OSError as error:
-            raise OutputError(f"cannot write {path}: {error.strerror}") from None
+
+
+@contextlib.contextmanager
+def _plain_errors(what: object) -> Iterator[None]:
+    """Say what cannot be written; a pipe that nobody reads is left to the command."""
+    try:
+        yield
+    except OSError as error:
+        if isinstance(error, BrokenPipeError) and what == _STANDARD_OUTPUT:
+            raise
+        raise OutputError(f"cannot write {what}: {error.strerror}") from None
 
 
 def final_path(target: str, inputs: Iterable[str] = ()) -> Path:
@@ -134,13 +133,9 @@ def is_special(path: Path) -> bool:
 
 
 def _print(part: str, end: str = "\n") -> None:
-    try:
+    with _plain_errors(_STANDARD_OUTPUT):
         sys.stdout.write(_shown(_encoded(part, end)))
         sys.stdout.flush()
-    except BrokenPipeError:
-        raise
-    except OSError as error:
-        raise OutputError(f"cannot write to standard output: {error.strerror}") from None
 
 
 def _shown(content: str) -> str:
@@ -158,12 +153,10 @@ def _encoded(content: str, end: str) -> str:
 
 def _temporary_beside(path: Path) -> IO[bytes]:
     """Open a file of our own beside the final one."""
-    try:
+    with _plain_errors(path):
         found = tempfile.NamedTemporaryFile(  # noqa: SIM115 - it is renamed when it is complete
             prefix=f".{path.name[:_NAMED]}.", dir=path.parent, delete=False
         )
-    except OSError as error:
-        raise OutputError(f"cannot write {path}: {error.strerror}") from None
     mask = os.umask(0)  # a temporary file is private; the result is an ordinary file
     os.umask(mask)
     Path(found.name).chmod(0o666 & ~mask)

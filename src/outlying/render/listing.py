@@ -10,7 +10,7 @@ from outlying.render.text import Look, notes_paragraph, summary, text_width, wra
 from outlying.results.detections import Counts, Detection, Flagged, OddCombination, Word
 from outlying.results.findings import Findings, Population
 from outlying.results.many import Patterns
-from outlying.results.wording import figure, key_of, short_name
+from outlying.results.wording import figure, joined, key_of, short_name
 from outlying.table.targets import Key
 from outlying.table.values import number_text, printable
 
@@ -54,10 +54,7 @@ def titled(said: str, look: Look) -> str:
 
 
 def shown(detection: Detection, everything: bool) -> list[tuple[Word, list[Flagged]]]:
-    """Return the rows to show by their word: exceptional ones, and if asked for unusual ones.
-
-    Where rows are not judged, as by scores, all are shown.
-    """
+    """Return the rows to show by their word; where rows are not judged, as by scores, all."""
     if detection.counts is None:
         return [("", list(detection.rows))]
     words: tuple[Word, ...] = ("exceptional", "unusual") if everything else ("exceptional",)
@@ -108,10 +105,7 @@ def _written(detection: Detection, items: Sequence[Flagged], look: Look) -> Iter
 
 
 class Lines:
-    """Writes rows one below the other: number, name, what is odd.
-
-    Numbers and names are known before the rest, so that a line is written as soon as it is there.
-    """
+    """Writes rows one below the other, each as soon as it is there: number, name, what is odd."""
 
     def __init__(self, rows: Sequence[tuple[int | None, Key]], look: Look) -> None:
         self.look = look
@@ -145,8 +139,8 @@ class Lines:
     def add(self, item: Flagged, said: str) -> Iterator[str]:
         """Take a row; write the ones before it of which all is known.
 
-        Copies of one finding, such as a code for unknown, follow each other, as they are equally
-        odd. They are one line: fifty of them would crowd out what else there is.
+        Copies of one finding, such as a code for unknown, are one line: they would crowd out the
+        rest.
         """
         if said != self._said or item.reason is None:
             yield from self.rest()
@@ -216,8 +210,7 @@ def most_in(item: OddCombination) -> str:
     """Name the columns that make a row odd all over; of a stream they are not known."""
     if not item.columns:
         return say.SCORE.format(score=f"{item.score:.2f}")
-    *most, last = (printable(name, 40) for name in item.columns)
-    return say.MOSTLY.format(columns=f"{', '.join(most)} and {last}" if most else last)
+    return say.MOSTLY.format(columns=joined([printable(name, 40) for name in item.columns]))
 
 
 def detector(settings: DetectOptions) -> str:
@@ -250,10 +243,7 @@ def reason(item: Flagged, settings: DetectOptions) -> str:
 
 
 def brief(found: Sequence[Findings], first_row: int) -> str:
-    """Return Markdown of bounded length, a line for each odd cell, for agents.
-
-    All that came from the table stands in code spans, which no text of a cell can end.
-    """
+    """Return Markdown of bounded length for agents, with all that came from the table as code."""
     lines = [say.BRIEF] if any(item.odd_cells for item in found) else [f"{say.NOTHING_ODD}."]
     lines += (f"- {line}" for item in found[:_MOST_BRIEF] for line in _brief_row(item, first_row))
     if len(found) > _MOST_BRIEF:

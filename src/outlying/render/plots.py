@@ -1,8 +1,6 @@
 """Plots of pairs with matplotlib: panels one below the other, with one legend for all of them.
 
-What is shown is chosen in `scene`; here it is drawn, in the same unit square as on a page: ticks
-say which numbers stand along it. Figures are made without pyplot, so that nothing global changes
-and nothing has to be closed.
+Figures are made without pyplot, so that nothing global changes and nothing has to be closed.
 """
 
 from __future__ import annotations
@@ -256,7 +254,6 @@ class _Drawing:
         )
 
     def _bars(self, axes: Axes, chart: scene.BarChart) -> None:
-        """Draw a bar for each category, and mark the object's."""
         colours, bars = self.colours, chart.bars
         own, others = ("group", "quiet") if chart.is_condition else ("mark", "group")
         used = [colours[own if bar.is_object else others] for bar in bars]
@@ -349,7 +346,6 @@ def _wrapped_to(text: str, most: float, size: float, weight: str) -> str:
 
 
 def _pixels(text: str, size: float, weight: str) -> float:
-    """Return how wide a line is."""
     from matplotlib.font_manager import FontProperties
     from matplotlib.textpath import text_to_path
 

@@ -2,9 +2,7 @@
 
 A predicate selects the rows that are odd in the same way, in the same group: of a number beyond
 what is typical those at least as far out, between common values those in the same gap, else those
-with the same value. What other columns say of a cell (a relation, the past), and what is derived
-from it, is no matter of one column: there, the rows that hold the same values are selected. Names
-and values come from anywhere: each language quotes them in its own way.
+with the same value; of a relation, or what is derived, those with the same values.
 """
 
 from __future__ import annotations
@@ -28,7 +26,6 @@ from outlying.table.values import Value
 Dialect: TypeAlias = Literal["sql", "dbt", "gx", "pandera", "pandas", "polars"]
 DIALECTS: tuple[str, ...] = get_args(Dialect)
 
-_LARGEST = 1.7976931348623157e308  # what is beyond is no number
 _PLAIN = re.compile(r"[^A-Za-z0-9_]+")
 
 
@@ -49,11 +46,14 @@ class RowPredicate:
     terms: tuple[CellTest, ...]
     said: str
 
-    def written(self, dialect: Dialect) -> str:
+    def written(self, language: Literal["sql", "pandas", "polars"]) -> str:
         """Return the condition in a language: SQL, or Python for a frame that is called `df`."""
-        language = _PYTHON.get(dialect, _sql)
-        parts = [language(term) for term in self.terms]
-        return " AND ".join(parts) if language is _sql else " & ".join(f"({p})" for p in parts)
+        name, write = _LANGUAGES[language]
+        parts = [
+            _WRITTEN[language][_way(it)].format(name(it.column), write(it.low), write(it.high))
+            for it in self.terms
+        ]
+        return " AND ".join(parts) if language == "sql" else " & ".join(f"({p})" for p in parts)
 
 
 def predicates(findings: Findings | Detection | Iterable[Findings]) -> tuple[RowPredicate, ...]:
@@ -75,10 +75,7 @@ def as_code(
     *,
     table: str = "data",
 ) -> str:
-    """Return the odd cells as code: conditions of a language, or a check that fails on such rows.
-
-    `table` is what a check of dbt calls the table: the name of a model.
-    """
+    """Return the odd cells as code, or as a check of the model `table` that fails on such rows."""
     check_choice("dialect", dialect, DIALECTS)
     return _FORMS[dialect](predicates(findings), _PLAIN.sub("_", table).strip("_") or "data")
 
@@ -131,24 +128,48 @@ def _of_property(pair: Pair) -> CellTest:
     return CellTest(name, "between", *((None, value) if first[0] > value else (value, None)))
 
 
-# --- SQL: the standard, as DuckDB, PostgreSQL and others understand it --------------------------
+# --- as text: the column {0}, the value or the low end {1}, the high end {2} ----------------------
+
+_FRAMES = {
+    "equals": "{0} == {1}",
+    "inside": "({0} > {1}) & ({0} < {2})",
+    "between": "({0} >= {1}) & ({0} <= {2})",
+    "most": "{0} <= {2}",
+    "least": "{0} >= {1}",
+    "least number": "{0} >= {1}",
+}
+#: How each language writes each way to test a cell; NaN is greater than all numbers in some.
+_WRITTEN: dict[str, dict[str, str]] = {
+    "sql": {
+        "missing": "{0} IS NULL",
+        "known": "{0} IS NOT NULL",
+        "equals": "{0} = {1}",
+        "inside": "{0} > {1} AND {0} < {2}",
+        "between": "{0} BETWEEN {1} AND {2}",
+        "most": "{0} <= {2}",
+        "least": "{0} >= {1}",
+        "least number": "{0} BETWEEN {1} AND 1.7976931348623157e+308",
+    },
+    "pandas": _FRAMES | {"missing": "{0}.isna()", "known": "{0}.notna()"},
+    "polars": {
+        **_FRAMES,
+        "missing": "{0}.is_null()",
+        "known": "{0}.is_not_null()",
+        "least number": '{0}.is_between({1}, float("inf"))',
+    },
+}
 
 
-def _sql(term: CellTest) -> str:
-    name = '"' + term.column.replace('"', '""') + '"'
-    if term.kind in ("missing", "known"):
-        return f"{name} IS {'NOT ' if term.kind == 'known' else ''}NULL"
-    if term.kind == "equals":
-        return f"{name} = {_sql_value(term.low)}"
-    if term.kind == "inside":
-        return f"{name} > {_sql_value(term.low)} AND {name} < {_sql_value(term.high)}"
+def _way(term: CellTest) -> str:
+    if term.kind != "between" or (term.low is not None and term.high is not None):
+        return term.kind
     if term.low is None:
-        return f"{name} <= {_sql_value(term.high)}"
-    if term.high is not None:
-        return f"{name} BETWEEN {_sql_value(term.low)} AND {_sql_value(term.high)}"
-    if isinstance(term.low, float):  # NaN is greater than all numbers
-        return f"{name} BETWEEN {_sql_value(term.low)} AND {_sql_value(_LARGEST)}"
-    return f"{name} >= {_sql_value(term.low)}"
+        return "most"
+    return "least number" if isinstance(term.low, float) else "least"
+
+
+def _sql(column: str) -> str:
+    return '"' + column.replace('"', '""') + '"'
 
 
 def _sql_value(value: Value) -> str:
@@ -170,36 +191,6 @@ def _sql_value(value: Value) -> str:
     return str(value)
 
 
-# --- pandas and polars ---------------------------------------------------------------------------
-
-
-def _pandas(term: CellTest) -> str:
-    cells = f"df[{term.column!r}]"
-    if term.kind in ("missing", "known"):
-        return f"{cells}.{'is' if term.kind == 'missing' else 'not'}na()"
-    return _compared(cells, term, _pandas_value)
-
-
-def _polars(term: CellTest) -> str:
-    cells = f"pl.col({term.column!r})"
-    if term.kind in ("missing", "known"):
-        return f"{cells}.is_{'' if term.kind == 'missing' else 'not_'}null()"
-    if isinstance(term.low, float) and term.kind == "between" and term.high is None:
-        return f'{cells}.is_between({term.low!r}, float("inf"))'  # NaN is greater than all numbers
-    return _compared(cells, term, _polars_value)
-
-
-def _compared(cells: str, term: CellTest, write: Callable[[Value], str]) -> str:
-    low, high = write(term.low), write(term.high)
-    if term.kind == "equals":
-        return f"{cells} == {low}"
-    if term.kind == "inside":
-        return f"({cells} > {low}) & ({cells} < {high})"
-    if term.low is None or term.high is None:
-        return f"{cells} <= {high}" if term.low is None else f"{cells} >= {low}"
-    return f"({cells} >= {low}) & ({cells} <= {high})"
-
-
 def _pandas_value(value: Value) -> str:
     if isinstance(value, dt.datetime):
         return f'pd.Timestamp("{value.isoformat()}")'
@@ -214,10 +205,11 @@ def _polars_value(value: Value) -> str:
     return repr(value)
 
 
-_PYTHON: dict[str, Callable[[CellTest], str]] = {
-    "pandas": _pandas,
-    "pandera": _pandas,
-    "polars": _polars,
+#: How each language names a column, and writes a value.
+_LANGUAGES: dict[str, tuple[Callable[[str], str], Callable[[Value], str]]] = {
+    "sql": (_sql, _sql_value),
+    "pandas": ("df[{!r}]".format, _pandas_value),
+    "polars": ("pl.col({!r})".format, _polars_value),
 }
 
 
@@ -250,7 +242,7 @@ def _as_gx(found: Iterable[RowPredicate], table: str) -> str:
 
 def _as_pandera(found: Iterable[RowPredicate], _: str) -> str:
     some = [
-        f"    pa.Check(lambda df: ~({item.written('pandera')}), error={item.said!r}),\n"
+        f"    pa.Check(lambda df: ~({item.written('pandas')}), error={item.said!r}),\n"
         for item in found
     ]
     head = "import datetime\n\nimport pandas as pd\nimport pandera.pandas as pa\n\n"

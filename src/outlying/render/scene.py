@@ -1,15 +1,11 @@
-"""What the pictures of a pair show, before anyone decides how to draw it.
-
-Axes, shapes, marks and texts are chosen here once; pages, plots and sparklines only draw them. All
-texts are short and safe to show.
-"""
+"""What the pictures of a pair show, before anyone decides how to draw it: axes, shapes, texts."""
 
 from __future__ import annotations
 
 import dataclasses
 import math
 from collections.abc import Iterable
-from typing import ClassVar, Literal, TypeAlias
+from typing import ClassVar, Literal, TypeAlias, cast
 
 import numpy as np
 
@@ -49,9 +45,8 @@ class Chart:
 
     A "density" is a number among those of its group, and among all. A "strip" is what a condition
     on a number keeps of the whole table. A "scatter" is a number beside what other columns say of
-    it; without `levels`, all rows are of the row's own thing, and the axis is that of the number
-    itself. "cdf" is the paper's view: the cdf of the densities of the group, as multiples of their
-    mean, with the areas that make the outlierness.
+    it, or alone where there are no `levels`. "cdf" is the paper's view: densities as multiples of
+    their mean.
     """
 
     kind: Literal["density", "strip", "scatter", "cdf"]
@@ -116,10 +111,10 @@ def property_chart(pair: Pair, picture: Picture, choice: AxisChoice = "auto") ->
     if isinstance(inside, CategoricalSketch) and isinstance(overall, CategoricalSketch):
         around = overall if pair.conditions else None
         return BarChart(short(pair.property), _shares(inside, around, picture.place))
-    if not isinstance(inside, NumericSketch) or not isinstance(overall, NumericSketch):
-        raise TypeError("a property has sketches of one kind")
+    assert isinstance(inside, NumericSketch)  # noqa: S101 - sketches of a property are of one kind
+    assert isinstance(overall, NumericSketch)  # noqa: S101
     ranges = [_numbers(item, overall) for item in _ranges(pair)]
-    mark = _as_number(picture.place)
+    mark = float(cast(float, picture.place))
     axis = choose_axis(mark, inside, overall, ranges, choice)
     line, whole = (_visible(_curve(item, axis), axis) for item in (inside, overall))
     # the group decides on the height of the picture, the table may be cut
@@ -297,7 +292,7 @@ def _strip(condition: Condition, sketch: Sketch, place: float | Value) -> AnyCha
     if isinstance(sketch, CategoricalSketch):
         return BarChart(text, _shares(sketch, None, place), is_condition=True)
     interval = _numbers((condition.low, condition.high), sketch)
-    mark = _as_number(place)
+    mark = float(cast(float, place))
     most = sketch.quantiles[2:5:2]
     axis = choose_axis(mark, sketch, sketch, [(min(interval + most), max(interval + most))], "auto")
     line = _visible(_curve(sketch, axis), axis)
@@ -362,12 +357,6 @@ def _end_text(pair: Pair, value: Value) -> str:
     return short_value(float(f"{value:.3g}") if is_distance else value)
 
 
-def _as_number(place: float | Value) -> float:
-    if not isinstance(place, (int, float)):
-        raise TypeError("the place of a number is a number")
-    return float(place)
-
-
 def _numbers(ends: tuple[Value, Value], sketch: NumericSketch) -> tuple[float, float]:
     """Return the numbers of a range; of times on a line that goes on past midnight, too."""
     low, high = (_number(end, sketch.form) for end in ends)
@@ -402,7 +391,6 @@ def _visible(curve: Curve, axis: Axis) -> Line:
 
 
 def _between(line: Line, low: float, high: float) -> Line:
-    """Return the part of a line between two places."""
     seen = (line.x > low) & (line.x < high)
     ends = np.interp([low, high], line.x, line.y)
     x = np.concatenate(([low], line.x[seen], [high]))

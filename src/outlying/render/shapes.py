@@ -62,10 +62,7 @@ class Line:
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class Shape(Line):
-    """Something to draw in a unit square, in the style of its role.
-
-    An area is closed, an upright is a line from bottom to top, a break crosses the axis.
-    """
+    """Something to draw in a unit square; an upright goes from bottom to top, an area is closed."""
 
     kind: Literal["area", "line", "dots", "upright"]
     role: str

@@ -78,10 +78,7 @@ _LABEL_CELLS = 20
 
 
 def sparkline(pair: Pair, width: int) -> list[str]:
-    """Return the group of a pair and where the object is, in lines of at most a width.
-
-    Empty where there is nothing to draw, or no room for it.
-    """
+    """Return the group of a pair and where the object is; nothing where there is no room for it."""
     if pair.picture is None:
         return []
     chart = scene.property_chart(pair, pair.picture)
@@ -122,7 +119,6 @@ def _marked(at: int, text: str, count: int) -> str:
 
 
 def _bars(chart: scene.BarChart, width: int) -> list[str]:
-    """Return bars for the most frequent categories, and the object's."""
     shown = list(chart.bars[:_MOST_BARS])
     if not any(bar.is_object for bar in shown):
         shown[-1:] = [bar for bar in chart.bars if bar.is_object]
@@ -170,11 +166,7 @@ def no_style(text: str, role: str) -> str:  # noqa: ARG001 - a style looks at bo
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Look:
-    """How text is written: as wide as this, in these styles and terms, in short or in full.
-
-    `with_sparks` adds small pictures, for terminals that have the characters. `with_notes` adds
-    what is true of all rows alike; of many rows it is said once.
-    """
+    """How text is written; `with_notes` adds what is true of all rows alike, said once of many."""
 
     width: int = 88
     style: Style = no_style
@@ -185,11 +177,7 @@ class Look:
 
 
 def render(findings: Findings, look: Look) -> str:
-    """Return findings as text for people: the row, each odd cell with its stories, notes.
-
-    Weaker findings are folded to a line, and numbers that a newcomer does not know are left out,
-    unless everything is asked for.
-    """
+    """Return findings as text for people; weaker ones in a line unless everything is asked for."""
     stories = [story for story in findings.stories if look.everything or story.stands_out]
     cells, has_marks = odd_cells(stories), findings.exceptional  # else the title says it
     parts = [
@@ -269,7 +257,6 @@ def _subject(pair: Pair) -> tuple[str, frozenset[str]]:
 
 
 def _folded(findings: Findings, shown: int, look: Look) -> list[str]:
-    """Return a line on the findings that are not shown."""
     left = len(findings.stories) - shown
     if left <= 0:
         return []

@@ -1,6 +1,4 @@
-"""Answers and words: frozen values that can be pickled, stored and sent; none of them computes.
+"""Answers and words: frozen values that can be pickled, stored and sent.
 
-Assembly of findings; pairs, stories and their culprits, patterns of many rows, detections; notes,
-wording in the terms of who asked, the JSON contract and its schema.
 May import: table, method, search.
 """

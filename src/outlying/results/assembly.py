@@ -72,10 +72,7 @@ def explained(searched: Searched, options: Options) -> Findings:
 
 
 def blamed(searched: Searched) -> dict[str, float]:
-    """Return for each compared column how much weaker the strongest finding is without it.
-
-    Columns stand in the order of the table. Where there is no finding all are ordinary.
-    """
+    """Return for each compared column how much weaker the strongest finding is without it."""
     exact = searched.exact
     evidence = _evidence(searched.outcome.reported, exact)
     families = sorted({own.family for own in exact.properties})
@@ -98,7 +95,6 @@ def _ranked(stories: tuple[Story, ...], searched: Searched) -> tuple[Story, ...]
 
 
 def _is_among(standing: Standing, reported: Sequence[Hit]) -> bool:
-    """Return whether a row was drawn to be judged, by the strength of its strongest finding."""
     top = max((hit.strength for hit in reported), default=0.0)
     return standing.at_least(top) > standing.at_least(top + LEAST_STRENGTH)
 
@@ -106,10 +102,7 @@ def _is_among(standing: Standing, reported: Sequence[Hit]) -> bool:
 def grouped(
     hits: Iterable[Hit], exact: Evaluation, top: int
 ) -> tuple[list[Hit], list[StoryBuilder]]:
-    """Order hits, the strongest first, and join those that tell the same story.
-
-    Who comes first among equals is worth a closer look only while it decides what is shown.
-    """
+    """Order hits, the strongest first, and join those that tell the same story."""
     ordered: list[Hit] = []
     grouping = Grouping()
     members = functools.cache(lambda item: exact.candidates[item].test(None))
@@ -148,11 +141,9 @@ def _finding(hit: Hit, exact: Evaluation, number: int = 0, group: Hashable = Non
 def _group(hit: Hit, members: Callable[[int], Mask]) -> Hashable:
     """Return what tells the rows of a context from others, as a numeric property shows them.
 
-    Contexts of equally many rows, in which the window of the property, its rarity and its lift are
-    the same to the ninth digit, select the same rows: a label, say, and what it follows from. So
-    they do if they hold the same `members` in memory: where a number is the same in nearly all
-    rows, all contexts of one size have the same figures.
-    Frequencies of categories are equal by chance too often.
+    Contexts of equally many rows, with the same window, rarity and lift to the ninth digit, and the
+    same `members` where a number is the same in nearly all rows, select the same rows: a label,
+    say, and what it follows from. Frequencies of categories are equal by chance too often.
     """
     found = hit.summary
     if not hit.context or found.reach is None:
@@ -202,10 +193,7 @@ def _story(
 
 
 def _evidence(hits: Sequence[Hit], exact: Evaluation) -> Clues:
-    """Return what findings tell of the columns, and which of them formulas join.
-
-    These are formulas that the row keeps; one that shares a column with a broken one speaks for it.
-    """
+    """Return what findings tell of the columns, and which formulas that the row keeps join."""
     found = [_finding(hit, exact) for hit in hits]
     formulas = {
         place: frozenset(exact.families_of(place, ()))
@@ -253,7 +241,9 @@ def pair_of(
     profile = exact.profile(hit.property, hit.context)
     typical = _typical(profile, own, hit)
     origin = own.attribute.column.origin
-    is_line = isinstance(profile, NumericProfile) and own.attribute.column.form != "time"
+    form, reach = own.attribute.column.form, hit.summary.reach
+    unit = MICROSECONDS if form in _TIMES else 1.0  # of times, distances are in seconds
+    is_line = isinstance(profile, NumericProfile) and form != "time"
     return Pair(
         property=own.name,
         value=own.value,
@@ -272,14 +262,14 @@ def pair_of(
         bound=_bound(hit, profile, exact),
         scale=hit.summary.scale,
         near=hit.summary.near,
-        reach=_reach(own, hit.summary.reach),
+        reach=None if reach is None else reach / unit,
         gap=_gap(own, profile, typical),
         beyond=profile.beyond(own.place) if is_line else None,
         neighbours=profile.neighbours(own.place) if is_line else (None, None),
         picture=_picture(hit, profile, exact) if with_picture else None,
         parent=None if origin is None else origin.parent,
         parent_value=None if origin is None else values[origin.parent],
-        said=_said(own, values),
+        said=None if origin is None or own.value is None else origin.said(values),
         group=origin.where(values) if isinstance(origin, Relation) else "",
         given=() if origin is None else origin.given,
         expected=origin.expected(values) if isinstance(origin, Relation) else None,
@@ -293,14 +283,6 @@ def _typical(profile: Profile, own: ObjectProperty, hit: Hit) -> Typical:
     return cast(Typical, others or typical)
 
 
-def _said(own: ObjectProperty, values: Mapping[str, Value]) -> str | None:
-    """Say what is odd of the value that a derived property comes from."""
-    origin = own.attribute.column.origin
-    if origin is None or own.value is None:
-        return None
-    return origin.said(values)
-
-
 def _gap(own: ObjectProperty, profile: Profile, typical: Typical) -> tuple[Value, Value] | None:
     """Return the nearest values around one that lies among what is typical."""
     if not isinstance(profile, NumericProfile):
@@ -310,27 +292,13 @@ def _gap(own: ObjectProperty, profile: Profile, typical: Typical) -> tuple[Value
     return profile.gap(own.place) if is_among else None
 
 
-def _reach(own: ObjectProperty, reach: float | None) -> float | None:
-    """Return a distance as people read it: of dates, times and durations in seconds."""
-    if reach is None or own.attribute.column.form not in _TIMES:
-        return reach
-    return reach / MICROSECONDS
-
-
 def _bound(hit: Hit, profile: Profile, exact: Evaluation) -> float:
-    """Return how far the numbers of a pair may be off, where values were counted in bins.
-
-    Rarity and lift as shares of themselves, outlierness and tail as they are; the largest of them.
-    """
+    """Return how far the numbers of a pair may be off, where values were counted in bins."""
     inside, overall = exact.bounds(hit.property, hit.context), exact.bounds(hit.property, ())
     if inside is None or overall is None:
         return 0.0
-    summary = hit.summary
-    rarity, tail, own = (
-        inside.rarity(summary.scale),
-        inside.tail(summary.scale),
-        profile.tail(summary),
-    )
+    summary, own = hit.summary, profile.tail(hit.summary)
+    rarity, tail = inside.rarity(summary.scale), inside.tail(summary.scale)
     return max(
         rarity.off(summary.rarity),
         Between(1 / rarity.high, 1 / rarity.low).off(1 / summary.rarity) / summary.rarity,
@@ -341,7 +309,6 @@ def _bound(hit: Hit, profile: Profile, exact: Evaluation) -> float:
 
 
 def _picture(hit: Hit, profile: Profile, exact: Evaluation) -> Picture:
-    """Sketch a pair: its property inside and outside of the context, and the context itself."""
     own = exact.properties[hit.property]
     around = [exact.property_of_condition[item] for item in hit.context]
     inside, overall = _sketches(hit, profile, exact)

@@ -1,9 +1,8 @@
 """From findings to stories: which belong together, which column is the odd one (method 5b).
 
-A broken relation can be told from each of its sides: "temp = 5.2 is odd where city = A", "city = A
-is odd where temp is 2 to 8". Both are findings of one story. Its culprit is the column without
-which the row is most ordinary. Columns are numbers by name, so that the lower one wins where
-nothing else decides; what is derived from a column counts as that column.
+A broken relation is told from each of its sides: "temp = 5.2 is odd where city = A", "city = A is
+odd where temp is 2 to 8". Columns are numbers by name, so that the lower one wins where nothing
+else decides; what is derived from a column counts as that column.
 """
 
 from __future__ import annotations
@@ -40,10 +39,7 @@ class CellKind(enum.IntEnum):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Finding:
-    """A finding as these rules see it; `number` is its place in the order of findings.
-
-    Findings on the same `group` say the same of the same rows, be they selected by other columns.
-    """
+    """A finding; those on the same `group` say the same of the same rows."""
 
     property: int
     columns: frozenset[int]
@@ -73,10 +69,7 @@ class StoryBuilder:
         return is_part and finding.property == self.findings[0].property
 
     def headline(self, culprit: int) -> Finding:
-        """Return the finding that calls the culprit odd; where there is none, the strongest.
-
-        A relation says what is expected of this very row, a context what is of many.
-        """
+        """Return the finding that calls the culprit odd, a relation first; else the strongest."""
         own = [item for item in self.findings if item.property == culprit] or self.findings[:1]
         return next((item for item in own if item.is_relation), own[0])
 
@@ -92,10 +85,8 @@ class Grouping:
     def add(self, finding: Finding) -> None:
         """Join a story of the same columns; or the first that it adds nothing to; or begin one.
 
-        What has further columns than a story came later: it is weaker, and adds nothing. Nor does
-        what says the same of the same rows by other columns, as a label beside what it follows
-        from; then these columns stand for those of the story. Nor does a weaker finding of the odd
-        value of a story by some of its columns. Of a finding with several scales the first is kept.
+        Nothing is added by further columns, by the same said of the same rows by other columns, by
+        a weaker finding of the odd value of a story by some of its columns, or by another scale.
         """
         story = self._by_columns.get(finding.columns)
         if story is None:
@@ -133,11 +124,7 @@ class Grouping:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Clues:
-    """What is known of the columns of a row.
-
-    Columns `joined` by a formula that the row keeps are one witness: if a price is wrong, so is the
-    total that was computed from it.
-    """
+    """What is known of the columns of a row; those `joined` by a formula are one witness."""
 
     found: Sequence[Finding]
     kinds: Sequence[CellKind] = ()
@@ -174,10 +161,7 @@ def blame(evidence: Clues, columns: Iterable[int]) -> list[float]:
 
 
 def culprits(stories: Sequence[StoryBuilder], evidence: Clues) -> list[int]:
-    """Return the odd column of each story, the strongest story first.
-
-    What an earlier story blames on a column, a later one does as well.
-    """
+    """Return the odd column of each story; what an earlier one blames, a later one does as well."""
     chosen: list[int] = []
     for story in stories:
         known = next((culprit for culprit in chosen if culprit in story.columns), None)
@@ -190,8 +174,7 @@ def culprits(stories: Sequence[StoryBuilder], evidence: Clues) -> list[int]:
 def culprit(story: StoryBuilder, evidence: Clues) -> int:
     """Return the column of a story without which the row is most ordinary.
 
-    Where several are, their own findings count; then a number is odd rather than a category, that
-    rather than a time, that rather than a missing value.
+    Then their own findings count, and a number is odd rather than a category, a time, a gap.
     """
     own = {item.property: item.strength for item in reversed(story.findings)}
     left, kinds = _least_left(story, evidence), evidence.kinds
@@ -201,10 +184,7 @@ def culprit(story: StoryBuilder, evidence: Clues) -> int:
 
 
 def undecided(story: StoryBuilder, evidence: Clues) -> Sequence[int]:
-    """Return the columns of a broken relation of which nothing says which one is wrong.
-
-    Where other findings share one of them, that one is: then there are none.
-    """
+    """Return the columns of a broken relation of which nothing says which one is wrong."""
     if not any(item.is_mutual for item in story.findings):
         return []
     left = _least_left(story, evidence)
@@ -226,10 +206,7 @@ def _least_left(story: StoryBuilder, evidence: Clues) -> Sequence[int]:
 
 
 def _odd_by_themselves(story: StoryBuilder, evidence: Clues, left: Sequence[int]) -> Sequence[int]:
-    """Keep the columns of a broken relation that are odd by themselves, too, if any evidently is.
-
-    Of a sum and its parts, the part of 740 points among hundreds is wrong.
-    """
+    """Keep columns of a broken relation that are odd by themselves, too, if any evidently is."""
     if len(left) < 2 or not any(item.is_mutual for item in story.findings):
         return left
     own = dict.fromkeys(left, 0.0)

@@ -23,9 +23,7 @@ Word: TypeAlias = Literal["exceptional", "unusual", ""]
 class Reason:
     """Why a row is odd, in one line: the odd cell, what was expected instead, and where.
 
-    `column` is the odd one of the row's first story, `value` what stands there. Where the story is
-    told of another column, `hint` says which is most likely the odd one. `why` is the kind of
-    finding in a few words, `sentence` all of it.
+    Where its first story is told of another column, `hint` says which is most likely the odd one.
     """
 
     column: str
@@ -59,13 +57,11 @@ class Reason:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Flagged:
-    """A row that stands out. `row` is its position, from 0; `rank` counts from 1.
+    """A row that stands out. `row` is its position, from 0, None in a stream; `rank` is from 1.
 
-    `key` holds values that name the row. Rows of a stream have no position: `row` is None.
-    Where rows are ranked by strength, the score is the strength of the row's strongest finding, 0
-    or less if there is none; `word` says what that makes it among all rows, `reason` why, in one
-    line. Of feature bagging: `votes`, the rounds in which it came first, and `remoteness`, how many
-    times as abnormal as an average row it is, in the mean of all rounds. None of others.
+    Ranked by strength, the score is that of its strongest finding, 0 or less if there is none. Of
+    feature bagging: `votes`, the rounds in which it came first, and `remoteness`, how many times as
+    abnormal as an average row it is, in the mean of all rounds.
     """
 
     row: int | None
@@ -109,10 +105,7 @@ FLAGGED_FIELDS = ("row", "key", "rank", "score", "word", "reason", "votes", "rem
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class OddCombination:
-    """A row that is odd all over: little in each column, much in all of them together.
-
-    `columns` are those that add most, the first most of all; none of a stream.
-    """
+    """A row that is odd all over, in `columns` most: little in each, much in all together."""
 
     row: int | None
     rank: int
@@ -143,12 +136,10 @@ class Counts:
 class Detection(Shown, Document):
     """What is odd in a table: its flagged rows, the oddest first, and what a reader should know.
 
-    `scores` holds one number per row of the table, NaN where there is none; it is empty for a
-    stream, whose rows have no position. By strength only: `counts` tells how many rows are
-    exceptional, and how many unusual; `exceptional` and `unusual` are the positions of all such
-    rows, the strongest first; `combination_scores` tells of each row how odd it is all over, and
-    `unusual_combinations` are the positions of the rows that stand out by it, `combinations` the
-    first of these that are not exceptional anyway.
+    `scores` holds a number per row, NaN where there is none; a stream has none. By strength only:
+    `exceptional` and `unusual` are the positions of all such rows; `combination_scores` tells how
+    odd a row is all over, `combinations` are those that stand out by it and are not exceptional
+    anyway.
     """
 
     rows: tuple[Flagged, ...]
@@ -207,11 +198,7 @@ class Detection(Shown, Document):
         }
 
     def to_frame(self) -> Any:
-        """Return the flagged rows as a dataframe: which cell is odd, what was expected, and why.
-
-        `row` counts from 0, as everywhere in Python. It is pandas, or polars for a table that came
-        as polars or where only that is there.
-        """
+        """Return the flagged rows as a dataframe, of pandas or polars; `row` counts from 0."""
         from outlying.render.tables import frame
 
         return frame(self.columns(), self.population.frame_library)

@@ -1,7 +1,4 @@
-"""The result: frozen values, and their JSON contract (documented in docs/json.md).
-
-Text, JSON, frames and every later picture are views of these values; none of them computes.
-"""
+"""The result: frozen values, and their JSON contract (documented in docs/json.md)."""
 
 from __future__ import annotations
 
@@ -88,11 +85,9 @@ class Population:
 class Findings(Shown, Document):
     """Why a row is an outlier: its stories, strongest first, and what a reader should know.
 
-    `row` is the position of the object, from 0; None for a new object, and for a row of a table
-    without order. `key` holds the values that name the row: those of an index, of a key or a name
-    that was found in the table, or of the columns that the user calls so. `found` counts the
-    stories, cut by `top` or not. Of the notes, `table_notes` are the same for every row, `how` tell
-    how it was computed.
+    `row` is its position, from 0; None for a new object, and in a stream. `key` holds the values
+    that name the row. `found` counts the stories, cut by `top` or not. Of the notes, `table_notes`
+    are the same for every row, `how` tell how it was computed.
     """
 
     row: int | None
@@ -136,10 +131,7 @@ class Findings(Shown, Document):
 
     @property
     def blame(self) -> Mapping[str, float]:
-        """How much weaker the strongest finding would be without each compared column.
-
-        It is 0 of ordinary cells, and of a row without any finding.
-        """
+        """How much weaker the strongest finding would be without each compared column."""
         return dict(self.blamed)
 
     @property
@@ -165,10 +157,7 @@ class Findings(Shown, Document):
 
     @property
     def as_strong(self) -> int | None:
-        """How many other rows have a finding at least as strong as its strongest story.
-
-        None where rows are not judged, or there is no story at all.
-        """
+        """How many other rows have a finding at least as strong; None where none were judged."""
         strongest = max(self.stories, key=lambda story: story.strength, default=None)
         return None if strongest is None else strongest.as_strong
 
@@ -178,10 +167,7 @@ class Findings(Shown, Document):
         return self.stories[0].judged if self.stories else None
 
     def with_labels(self, names: Iterable[str]) -> Findings:
-        """Return the result with what labels of the rows asked for tell behind all else, and said.
-
-        All of these rows, and no others, have the same value in such a column.
-        """
+        """Return the result with what labels of the rows asked for tell last, and said."""
         labels = self._told(names)
         stories = sorted(self.stories, key=lambda story: not set(labels).isdisjoint(story.columns))
         found = dataclasses.replace(self, stories=tuple(stories))
@@ -192,10 +178,7 @@ class Findings(Shown, Document):
         return self._with_warning(self._told(names), say.DIFFERS_HERE_ONLY)
 
     def with_lone_values(self, names: Collection[str]) -> Findings:
-        """Return the result with a note on columns in which only this row has a value.
-
-        That is no finding, as what others lack cannot be compared, but worth a look.
-        """
+        """Return the result with a note on columns in which only this row has a value."""
         compared = [name for name, _ in self.blamed if name in names]
         notes = [say.FILLED_HERE_ONLY.format(column=printable(name)) for name in compared]
         return dataclasses.replace(self, notes=(*self.notes, *notes))
@@ -252,10 +235,7 @@ class Findings(Shown, Document):
         return fragment(self)
 
     def to_frame(self) -> Any:
-        """Return the headlines as a dataframe, one row each: pandas, or polars where it is alone.
-
-        A population that came as a polars frame gives a polars frame.
-        """
+        """Return the headlines as a dataframe, one row each, of pandas or polars."""
         from outlying.render.tables import frame
 
         rows = [pair.to_dict() for pair in self.pairs]

@@ -1,8 +1,6 @@
 """Findings on many rows: a sequence, a list of odd cells, a JSON document, what they share.
 
-A pattern is objects that stand out in the same columns. Two readings of one oddity (temp given
-city, city given temp) are one pattern, as both come from the same columns: which of the two is told
-may differ from row to row.
+A pattern is objects that stand out in the same columns, whichever side each is told from.
 """
 
 from __future__ import annotations
@@ -55,11 +53,9 @@ def _cell_line(item: Findings, cell: OddCell, first_row: int) -> tuple[Any, ...]
 
 
 class Explanations(Sequence[Findings], Shown):
-    """What `explain_many` returns: findings in the order asked for.
+    """What `explain_many` returns: findings in the order asked for, each kept once explained.
 
-    Each is explained when it is first read, or somewhat ahead of that by other processes, and then
-    kept. Read it by `for`, as often as needed and from the first on each time, by place, or as a
-    whole by `to_frame` and `to_html`. It is no iterator: after `next`, would `for` start over?
+    It is no iterator: after `next`, would `for` start over?
     """
 
     def __init__(self, found: Iterator[Findings], count: int) -> None:
@@ -121,10 +117,7 @@ class Explanations(Sequence[Findings], Shown):
 
 
 def report(findings: Findings | Iterable[Findings]) -> str:
-    """Return an HTML page on many findings about one table, with the stories they share.
-
-    The page is one file that loads nothing; `Findings.to_html` writes one on a single object.
-    """
+    """Return an HTML page on many findings about one table, with the stories they share."""
     from outlying.render.report import Report
 
     found: Report | None = None
@@ -162,10 +155,7 @@ _COLUMNS = ("columns", "skipped_columns", "derived_columns")
 def entry_beside(
     findings: Findings, population: Population, flagged: Flagged | None = None
 ) -> dict[str, Any]:
-    """Return one object, with its own columns where a new object brings other ones into play.
-
-    Where it was detected, what is known of it from there stands beside.
-    """
+    """Return one object, with its own columns if it brings other ones, and what detected it."""
     content = entry(findings)
     if findings.population != population:
         own = heading(findings.population, findings.options)
@@ -191,10 +181,7 @@ def document(
 
 
 def json_schema() -> dict[str, Any]:
-    """Return the JSON Schema of all that is written as JSON: documents, and single JSON lines.
-
-    It is the file `schema.json` beside this module; docs/json.md says the same in words.
-    """
+    """Return the JSON Schema of all that is written as JSON: documents, and single JSON lines."""
     from importlib import resources  # not when the package is imported: it takes long
 
     file = resources.files("outlying") / "results" / "schema.json"
@@ -207,11 +194,9 @@ Subject: TypeAlias = tuple[str, tuple[str, ...], bool]
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Pattern:
-    """Objects whose strongest pair that stands out is about the same columns.
+    """Objects whose strongest pair that stands out is about the same columns; None: in none.
 
-    `property` is None where nothing stands out. `rows` are positions from 0: of the rows in
-    the table, or of new objects among those given. Rows of a stream have no position; theirs are
-    places among those explained, as `are_places` tells.
+    `rows` are positions from 0; of a stream, `are_places` among those explained.
     """
 
     property: str | None
@@ -266,28 +251,19 @@ class Patterns:
 
     def told(self) -> tuple[Pattern, ...]:
         """Return the patterns so far: the most frequent first, then by name."""
-        found = map(self._pattern, self._found.values())
-        return tuple(
-            sorted(
-                found,
-                key=lambda one: (
-                    -one.count,
-                    one.property is None,
-                    one.property or "",
-                    one.attributes,
-                    one.is_empty,
-                ),
-            )
-        )
+        return tuple(sorted(map(self._pattern, self._found.values()), key=_place))
 
     def _pattern(self, items: Sequence[tuple[int, Subject | None]]) -> Pattern:
         readings = collections.Counter(reading for _, reading in items if reading is not None)
         often = min(readings, key=lambda one: (-readings[one], one), default=None)
         name, attributes, is_empty = often or (None, (), False)
         rows = tuple(row for row, _ in items)
-        return Pattern(
-            name, attributes, rows, len(rows), self.total, self._are_places, is_empty=is_empty
-        )
+        more = self.total, self._are_places, is_empty
+        return Pattern(name, attributes, rows, len(rows), *more)
+
+
+def _place(one: Pattern) -> tuple[Any, ...]:
+    return -one.count, one.property is None, one.property or "", one.attributes, one.is_empty
 
 
 def patterns(findings: Iterable[Findings | Mapping[str, Any]]) -> tuple[Pattern, ...]:

@@ -37,10 +37,8 @@ class Rule:
     """A group of rows that are in the set more often than others.
 
     `rows` are in the group, `hits` of them in the set, `new` of these in no group of a rule before.
-    `coverage` is the share of the set that is in the group, `precision` the share of the group that
-    is in the set, `risk_ratio` how many times as often a row of the group is in the set as another
-    row; `risk_interval` holds it with 95% confidence whichever of the groups
-    were compared had been told.
+    `risk_ratio` is how many times as often a row of the group is in the set as another row, with
+    95% confidence in `risk_interval`, whichever group had been told.
     """
 
     conditions: tuple[Condition | RelationCondition, ...]
@@ -104,8 +102,8 @@ class SetExplanation(Document):
     """What sets some rows apart; no rule where nothing does that chance would not.
 
     `rows` are in the set, `covered` of them in the group of a rule; `tried` is how many groups
-    there are to choose from: the rules had to tell more than the best of these does by chance.
-    `whole` is how many rows the table has, more than `population.rows` where these were drawn.
+    there are to choose from, `whole` how many rows the table has, where `population.rows` were
+    drawn.
     """
 
     rules: tuple[Rule, ...]

@@ -117,10 +117,7 @@ class Judged(Shown):
 
     @property
     def exceptional(self) -> bool:
-        """Whether hardly any ordinary row is expected to have a finding as strong.
-
-        Where rows are not judged, as by the paper, whatever reaches the threshold is.
-        """
+        """Whether hardly any ordinary row has a finding as strong; by the paper, any finding."""
         return self.is_finding if self.rank is None else self.rank.exceptional
 
     @property
@@ -138,16 +135,12 @@ class Judged(Shown):
 class Pair(Judged):
     """A property of the object and the context in which it is exceptional.
 
-    `typical` holds ranges for a numeric property, the most frequent categories for a categorical
-    one. `known` counts the rows of the group that have the property at all. `is_finding` is False
-    of what comes closest in a row of which there is nothing to tell. `bound` says how far
-    outlierness and tail, and as shares of themselves rarity and lift, may be off: 0 where every
-    value was counted, more where a table beyond memory was counted in bins.
-
-    `scale` says at how many times the usual window the object is rarest: 1 is near by, more is far
-    and wide. `near` counts the rows of the group there, the object included, `reach` how far that
-    is (of dates, times and durations in seconds). `gap` holds the nearest values of other rows on
-    both sides, where the object lies between common values; None where that is not known.
+    `known` counts the rows of the group that have the property at all. `is_finding` is False of
+    what comes closest where there is nothing to tell. `bound` says how far outlierness and tail,
+    and as shares rarity and lift, may be off, where a table beyond memory was counted in bins.
+    `scale` says at how many times the usual window the object is rarest; `near` counts the rows of
+    the group there, the object included, `reach` how far that is (of times in seconds). `gap` holds
+    the nearest values of other rows on both sides, where the object lies between common values.
     """
 
     property: str
@@ -234,8 +227,8 @@ class Pair(Judged):
     ) -> Any:
         """Draw the pair as a matplotlib figure: `.savefig("why.svg")` or `.savefig("why.png")`.
 
-        `view` is "property", "context", "measure" (the paper's view) or "all" three; `axis` is
-        "linear", "log", or "auto", where the data decide; `width` is in pixels.
+        `view` is "property", "context", "measure" (the paper's) or "all" three; `width` is in
+        pixels.
         """
         from outlying.render.plots import plot
 
@@ -279,12 +272,9 @@ def _plain(item: Any) -> Any:
 class Story(Judged):
     """One thing that stands out: a set of columns, told from one or several sides.
 
-    `columns` stand by name. The value of `culprit` is the odd one: without it, the row would be
-    most ordinary. `headline` is the telling whose property is the culprit; where there is none, the
-    strongest. `pairs` are all tellings of exactly these columns, strongest first, the headline
-    among them; then some with further columns, or of the same rows by others, which add nothing.
-    `undecided` are columns of a broken relation of which nothing says which one is wrong; the
-    culprit, one of them, is no more than a guess.
+    The value of `culprit` is the odd one: without it, the row would be most ordinary. `headline`
+    tells of it; where none does, it is the strongest. `pairs` are all tellings of exactly these
+    columns, then some that add nothing. Nothing says which of `undecided` columns is wrong.
     """
 
     columns: tuple[str, ...]
@@ -364,10 +354,7 @@ class Story(Judged):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class OddCell:
-    """One cell, and all that makes it odd: its best story first, then others on the same cell.
-
-    `number` is its place among the cells of the row, from 1.
-    """
+    """One cell, the `number`th of its row, and all that makes it odd: its best story first."""
 
     number: int
     column: str
@@ -390,10 +377,9 @@ class OddCell:
 
 
 def odd_cells(stories: Iterable[Story]) -> tuple[OddCell, ...]:
-    """Group stories by the cell that each calls odd: one cell is one thing, however often told.
+    """Group stories by the cell that each calls odd: exceptional ones, then unusual ones.
 
-    What is exceptional comes first, then what is unusual. Of what is told of one cell, what calls
-    this very cell odd comes before a broken relation that another column of it tells.
+    What calls this very cell odd comes before a broken relation that another column of it tells.
     """
     found: dict[str, list[Story]] = {}
     for story in sorted(stories, key=lambda item: (not item.exceptional, not item.unusual)):

@@ -44,10 +44,7 @@ _FEW = 0.1  # up to this share of the rows it is "only so many"
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Hint:
-    """What an option would change: `exact=True searches all rows`.
-
-    Without a value, a higher one is meant.
-    """
+    """What an option would change: `exact=True searches all rows`; no value: a higher one."""
 
     option: str
     effect: str
@@ -59,9 +56,7 @@ class Terms:
     """How rows and options are named by one who asks in Python, or in a shell.
 
     `flags` are the options of a command; None stands for the arguments of Python. What a command
-    does not offer is not hinted at. `everything` shows the findings that are folded, `unusual` the
-    rows that are merely so. `header` is how many lines of a file stand above its first row, where
-    that is known.
+    does not offer is not hinted at. `header` is how many lines of a file stand above its first row.
     """
 
     first_row: int = 0
@@ -166,9 +161,8 @@ def distance(pair: Pair) -> str:
 def expected_ranges(pair: Pair) -> list[tuple[Any, Any]]:
     """Return the shortest description of what is expected of a number: one range, or two.
 
-    Beyond all typical ranges the gaps between them say nothing: what holds them all is told, but
-    for a negative code beside numbers that are not. The same goes for thin gaps, and for all gaps
-    but the one that the value lies in.
+    A value beyond all ranges is told what holds them all, but for a negative code such as -999.
+    Thin gaps are bridged, and all but the one that the value lies in.
     """
     ranges = _ranges(pair)
     if len(ranges) < 2 or isinstance(pair.value, dt.time):
@@ -218,22 +212,19 @@ def _length(low: Any, high: Any) -> float:
 def typical(pair: Pair, most: int = _MOST_NAMED) -> str:
     """Name what is expected in the group; of categories, others than the row's own."""
     if any(isinstance(item, tuple) for item in pair.typical):
-        digits = _digits(pair)
-        ranges = (range_text(*ends, digits, pair.value) for ends in expected_ranges(pair))
-        return " or ".join(ranges)
+        digits, ranges = _digits(pair), expected_ranges(pair)
+        return " or ".join(range_text(*ends, digits, pair.value) for ends in ranges)
     items = [item for item in pair.typical if item != pair.value] or [*pair.typical]
     names = {Part.WEEKDAY: say.WEEKDAYS, Part.MONTH: say.MONTHS}.get(cast(Part, _part_of(pair)))
-    if (
-        names is not None
-        and len(runs := _runs([names.index(str(item)) for item in items], names)) < 3
-    ):
+    runs = [] if names is None else _runs([names.index(str(item)) for item in items], names)
+    if names is not None and len(runs) < 3:
         return " or ".join(runs)
     most += len(items) == most + 1  # it is as short to name the last one
     named = [text_of(item) for item in items[:most] if not isinstance(item, tuple)]
     more = len(items) - len(named)
     if more > 0:
         return say.OR_OTHERS.format(named=", ".join(named), count=more)
-    return _any_of(named)
+    return joined(named, "or")
 
 
 def _runs(places: Sequence[int], names: Sequence[str]) -> list[str]:
@@ -249,7 +240,7 @@ def _runs(places: Sequence[int], names: Sequence[str]) -> list[str]:
     return [
         f"{names[run[0]]} to {names[run[-1]]}"
         if len(run) > 2
-        else _any_of([names[place] for place in run])
+        else joined([names[place] for place in run], "or")
         for run in runs
     ]
 
@@ -272,7 +263,6 @@ def _expected(pair: Pair) -> str:
 
 
 def _is_inside(pair: Pair) -> bool:
-    """Return whether a number lies inside one of the ranges that are typical."""
     return any(lies_between(low, high, pair.value) for low, high in _ranges(pair))
 
 
@@ -363,10 +353,7 @@ def _fact(pair: Pair, where: str, there: str) -> str:
 
 
 def _counted(pair: Pair, there: str) -> str:
-    """Count the rows that have such a value, which is clearer than a ratio; empty where it is not.
-
-    Of categories these are the rows of the same one, of numbers those at least as far out.
-    """
+    """Count the rows of this category, or as far out, which is clearer than a ratio; if it is."""
     if pair.beyond is not None and is_beyond(pair):
         count, such = pair.beyond, _extreme(pair)
     elif pair.near and not any(isinstance(item, tuple) for item in pair.typical):
@@ -422,7 +409,7 @@ def story_sentence(story: Story) -> str:
         return f"{told} {hint[0].upper()}{hint[1:]}."
     if not (story.undecided and story.headline.given):
         return told
-    columns = _all_of([printable(name, 40) for name in story.undecided])
+    columns = joined([printable(name, 40) for name in story.undecided])
     return f"{told} {say.NOT_TOGETHER.format(columns=columns)}"
 
 
@@ -431,9 +418,8 @@ def hint_of(story: Story) -> str:
     if story.undecided and story.headline.given:
         if story.headline.column in story.undecided:
             return ""
-        return say.MAY_BE_WRONG.format(
-            columns=_any_of([printable(name, 40) for name in story.undecided])
-        )
+        columns = joined([printable(name, 40) for name in story.undecided], "or")
+        return say.MAY_BE_WRONG.format(columns=columns)
     if story.culprit == story.headline.column:
         return ""
     return say.MOST_LIKELY.format(column=printable(story.culprit))
@@ -493,24 +479,18 @@ def joint(pair: Pair) -> str:
 def value_text(pair: Pair) -> str:
     """Write the row's value with as many digits as tell it from what is typical."""
     ends = [end for item in pair.typical if isinstance(item, tuple) for end in item]
-    return (
-        quantity_text(pair.value, _digits(pair), ends)
-        if ends
-        else text_of(pair.value, _digits(pair))
-    )
+    digits = _digits(pair)
+    return quantity_text(pair.value, digits, ends) if ends else text_of(pair.value, digits)
 
 
 def conditions(pair: Pair) -> str:
     """Write the conditions of a context as a list."""
-    return _all_of([str(condition) for condition in pair.conditions])
+    return joined([str(condition) for condition in pair.conditions])
 
 
-def _all_of(words: Sequence[str]) -> str:
-    return f"{', '.join(words[:-1])} and {words[-1]}" if len(words) > 1 else words[0]
-
-
-def _any_of(words: Sequence[str]) -> str:
-    return f"{', '.join(words[:-1])} or {words[-1]}" if len(words) > 1 else words[0]
+def joined(words: Sequence[str], last: str = "and") -> str:
+    """Write words as a list."""
+    return f"{', '.join(words[:-1])} {last} {words[-1]}" if len(words) > 1 else words[0]
 
 
 def standing(pair: Pair) -> str:
@@ -565,7 +545,7 @@ def kind_of(column: str, others: Sequence[str], *, is_empty: bool = False) -> st
     if not others:
         return say.UNUSUAL.format(what=what)
     things = [_thing(name) for name in others]
-    fitted = _the(things[0]) if len(things) == 1 else _all_of(things)
+    fitted = _the(things[0]) if len(things) == 1 else joined(things)
     kind = say.DO_NOT_FIT if _is_plural(what) else say.DOES_NOT_FIT
     return kind.format(what=what.capitalize() if _is_word(what) else what, others=fitted)
 

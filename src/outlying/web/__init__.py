@@ -1,9 +1,7 @@
 """The web page and its API: requests -> service -> worker processes that explain -> pages, JSON.
 
-`serving` is the server, `safety` says who may ask, `tables` has the service that pages and API
-call, `worker` is the process that holds one table. Nothing here computes: the library does, by its
-API. What a server gives at most, and the errors that say which limit was hit, are here, so that a
-command can name its limits without a server.
+Limits of a server, and the errors that say which was hit, are here, so that a command can name them
+without a server.
 """
 
 from __future__ import annotations

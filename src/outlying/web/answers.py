@@ -115,10 +115,7 @@ def _hints(kind: Any) -> dict[str, Any]:
 
 
 def record(kind: Any, *items: Any) -> Any:
-    """Return what is described by some objects as a type of the API has it.
-
-    A record takes each field from the first object that has it.
-    """
+    """Return objects as a type of the API; each field is that of the first which has it."""
     if isinstance(kind, type) and dataclasses.is_dataclass(kind):
         return {
             name: record(hint, next(getattr(item, name) for item in items if hasattr(item, name)))
@@ -423,7 +420,6 @@ def _source(sourcing: Sourcing) -> str:
 
 
 def _flags(given: dict[str, Any]) -> list[str]:
-    """Write options as the flags of a command."""
     flags: list[str] = []
     for name, value in given.items():
         option = (EXPLAIN_OPTIONS | READ_OPTIONS)[name]
@@ -447,5 +443,4 @@ def _engine(sourcing: Sourcing) -> dict[str, Any]:
 
 
 def _keywords(given: dict[str, Any]) -> list[str]:
-    """Write options as the arguments of a call."""
     return [f"{name}={value!r}" for name, value in given.items()]

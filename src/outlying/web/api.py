@@ -256,7 +256,6 @@ def _options(body: Mapping[str, Any]) -> Options:
 
 
 async def _body(request: Request, known: tuple[str, ...]) -> dict[str, Any]:
-    """Read the JSON object that a request holds."""
     error = LimitError(f"the request has more than {_LARGEST_BODY >> 20} MB", "upload")
     pause = service_of(request).limits.pause
     content = await bounded(request, _LARGEST_BODY, error, pause).body()
@@ -358,10 +357,7 @@ ROUTES = [
 
 
 def application(service: Service, credentials: Credentials, *, is_local: bool = True) -> ASGIApp:
-    """Put the parts together; what keeps others out is outermost: no answer goes around it.
-
-    `is_local`: readers are at this machine, so that what they open does not leave it.
-    """
+    """Put the parts together; `is_local`: what readers open does not leave this machine."""
 
     @contextlib.asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
@@ -399,11 +395,7 @@ def _asset(file: Traversable) -> Route:
 
 
 async def _answer_error(request: Request, error: Exception) -> Response:
-    """Say what went wrong in words, and with the status that fits.
-
-    Of what nobody foresaw only the log of the server tells more; a reader who has gone is told
-    nothing.
-    """
+    """Say what went wrong; of what nobody foresaw only the log of the server tells more."""
     status, said, headers = 500, UNEXPECTED, None
     if isinstance(error, ClientDisconnect):
         return Response(status_code=400)

@@ -1,9 +1,8 @@
 """A copy of a table to look around in: pages of rows, sorted, filtered and searched by DuckDB.
 
-The copy is a database that one process writes and another opens. Numbers are as the core holds
-them, so that a value reads the same in a page of rows and in a finding. Columns are called c0, c1,
-...: names of tables never become SQL. u3 holds the texts of c3 that are no numbers, w3 all texts
-that its numbers were read from, where they are to be read again.
+The copy is a database that one process writes and another opens. Columns are called c0, c1, ...:
+names of tables never become SQL. u3 holds the texts of c3 that are no numbers, w3 all texts that
+its numbers were read from, where they are to be read again.
 """
 
 from __future__ import annotations
@@ -52,8 +51,7 @@ _DATABASE = "rows.duckdb"
 class ColumnOverview:
     """What a column holds; `low` and `high` are those of numbers.
 
-    `bars` is its picture: how many rows fall into equal parts of the range from the 1st to the
-    99th percentile, or hold each of the commonest categories.
+    `bars` counts rows in equal parts from the 1st to the 99th percentile, or of categories.
     """
 
     name: str
@@ -120,10 +118,7 @@ def _halves_of(column: Column) -> tuple[tuple[str, str], ...]:
 def write_copy(
     table: Table, folder: Path, progress: Progress | None = None, *, with_texts: bool = False
 ) -> tuple[ColumnOverview, ...]:
-    """Write the copy of a table to a new folder, and return what its columns hold.
-
-    `progress` is told how many columns are done, of how many. `with_texts`: it is to be read back.
-    """
+    """Write the copy of a table; `progress` counts columns. `with_texts`: it is to be read back."""
     import duckdb
     import pyarrow
 
@@ -192,7 +187,6 @@ class Browser:
 
     @contextlib.contextmanager
     def _cursor(self) -> Iterator[DuckDBPyConnection]:
-        """Make a connection of a thread's own."""
         with engine.plain_errors(self.source):
             with self._lock:
                 cursor = self._connected.cursor()
@@ -326,11 +320,7 @@ class Browser:
         return self._halves[place].get(str(cell), str(cell))
 
     def _distance(self, distance: dict[str, Value]) -> Sql:
-        """Write Gower's distance to an object: the mean difference of its columns, each at most 1.
-
-        Numbers differ by their distance as a share of the column's spread, categories by 0 or 1; a
-        gap differs from every value, and not from a gap.
-        """
+        """Write Gower's distance to an object; a gap differs from values, not from a gap."""
         parts: list[str] = []
         parameters: list[Any] = []
         for name, value in distance.items():

@@ -1,7 +1,4 @@
-"""Jobs: what runs in worker processes, bounded in number and time, with progress and an end.
-
-All of this lives on the event loop of the server; only the messages of workers come from threads.
-"""
+"""Jobs: what runs in worker processes, bounded in number and time, on the event loop."""
 
 from __future__ import annotations
 
@@ -45,10 +42,7 @@ _PAGE = os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 4096
 
 @functools.cache
 def _context() -> ForkServerContext | SpawnContext:
-    """Return how processes are started: not by forks of the server, which has threads.
-
-    On Linux a helper has loaded all modules, and is forked instead: that takes milliseconds.
-    """
+    """Return how processes start: on Linux by a helper with all modules and no threads."""
     if sys.platform != "linux":
         return multiprocessing.get_context("spawn")
     context = multiprocessing.get_context("forkserver")
@@ -59,8 +53,7 @@ def _context() -> ForkServerContext | SpawnContext:
 def warm_up(folder: Path) -> None:
     """Let the helper load all modules before the first process is needed.
 
-    It is reached by a socket in a folder of `multiprocessing`, which nobody removes where the
-    server is killed; so the private folder is that folder, and is removed as such.
+    Its socket is in the private folder, which is removed even where the server is killed.
     """
     if sys.platform == "linux":
         from multiprocessing import forkserver
@@ -266,10 +259,7 @@ class Jobs:
     def job_for(
         self, table: str, task: Task | None, start: Callable[[Job], Process], *, again: bool = False
     ) -> Job:
-        """Return the job of a request; the same request, the same job.
-
-        One that has failed or was cancelled is begun `again` where that is wanted.
-        """
+        """Return the job of a request; one that has failed is begun `again`, if wanted."""
         alike = (job for job in reversed(self.list()) if (job.table, job.task) == (table, task))
         job = next(alike, None) if task is not None else None
         if job is not None and not (again and job.state in ("failed", "cancelled")):

@@ -1,7 +1,4 @@
-"""The pages of tables: each address is read, the service is asked, a template shows the answer.
-
-A page whose address ends with .json says the same as JSON.
-"""
+"""The pages of tables; one whose address ends with .json says the same as JSON."""
 
 from __future__ import annotations
 

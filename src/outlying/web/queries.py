@@ -1,7 +1,4 @@
-"""What an address asks for: rows of a table, options of an explanation; read and written.
-
-Every view of a table has an address that says all that is shown.
-"""
+"""What an address asks for: rows of a table, options of an explanation; read and written."""
 
 from __future__ import annotations
 
@@ -55,10 +52,7 @@ DETECT_OPTIONS = (*COLUMN_OPTIONS, "references", "top")
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Filter:
-    """One condition on the rows of a page; an end of an interval that is None is open.
-
-    An address holds it as JSON, with the fields of a finding's condition.
-    """
+    """One condition on rows, as JSON in an address; an end of an interval that is None is open."""
 
     attribute: str
     kind: FilterKind
@@ -360,8 +354,7 @@ def _end(column: ColumnOverview, text: str) -> str | float:
 def _chosen(facts: TableFacts, params: QueryParams, addresses: Addresses) -> Addresses:
     """Return the addresses with the columns and types that were chosen.
 
-    Columns that are never compared have no box to tick; those that are only compared as their type
-    was declared have one that says so.
+    Of columns that are skipped only those have a box to tick that are compared if declared.
     """
     columns, found = columns_from(facts, left_of(params)), own_values(addresses.options)
     shown, compared, declared = (set(params.getlist(n)) for n in ("show", "compare", "declared"))
@@ -390,10 +383,7 @@ def values_beside(findings: Findings, pair: Pair, forms: Mapping[str, Form]) -> 
 
 
 def nearest_typical(pair: Pair, forms: Mapping[str, Form]) -> tuple[Value, Filter]:
-    """Return the typical value that is nearest to the odd one, and what rows it stands for.
-
-    The property may be derived from a column, one of those of these forms.
-    """
+    """Return the typical value that is nearest to the odd one, and what rows it stands for."""
     if pair.expected is not None:  # what other columns of the row lead to
         low, high = pair.expected
         return pair.ordinary_at, Filter(pair.column, "interval", plain(low), plain(high))

@@ -149,7 +149,6 @@ def _number(item: Flagged | OddCombination) -> int:
 
 
 def _summary(counts: Counts, rows: int) -> str:
-    """Say how many rows stand out."""
     exceptional, unusual, whole = counts.exceptional, counts.unusual, counted(rows, "row")
     are = "is" if exceptional == 1 else "are"
     first = say.PAGE_NONE_EXCEPTIONAL.format(rows=whole)
@@ -193,10 +192,7 @@ def too_long(values: Mapping[str, str]) -> list[str]:
 
 @dataclasses.dataclass(frozen=True)
 class RowPage:
-    """What is explained, in words and links: a row by its number, or a new object by its texts.
-
-    A row that was picked among the odd ones of a table is seen together with these.
-    """
+    """What is explained, in words and links: a row by its number, or a new object by its texts."""
 
     entry: TableEntry
     addresses: Addresses
@@ -250,10 +246,7 @@ class RowPage:
         }
 
     def _neighbours(self, number: int, rows: int) -> Iterator[tuple[str, str, str, str]]:
-        """Yield the ways to the rows before and after: of the odd ones, where it was picked.
-
-        Each has its key, its relation, its name and its address.
-        """
+        """Yield the rows before and after (of the odd ones): key, relation, name and address."""
         is_odd, fine = number in self.odd, self.entry.fine.keys() - {number}
         order: Sequence[int] = range(1, rows + 1)
         if is_odd:
@@ -302,7 +295,6 @@ class RowPage:
 
     @property
     def _places(self) -> dict[str, int]:
-        """The place of each column of the table."""
         return {column.name: place for place, column in enumerate(self.entry.facts.columns)}
 
     def _hidden(self, attribute: str) -> str | None:
@@ -339,10 +331,7 @@ class RowPage:
         }
 
     def _ordinary(self, pair: Pair, value: Value) -> dict[str, Any]:
-        """Return at which value the odd cell would be ordinary, and the address to try that.
-
-        Of a derived column there is none to try: many moments have the same hour.
-        """
+        """Return at which value the odd cell would be ordinary, and the address to try that."""
         odd = pair.column
         if value is None or odd not in self._places:
             return {}
@@ -471,7 +460,6 @@ def looked_for(
 
 
 def _of_detection(addresses: Addresses) -> Options:
-    """Return the options of which finding odd rows has some, too."""
     given = own_values(addresses.options).items()
     return Options.of(**{name: own for name, own in given if name in DETECT_OPTIONS})
 
@@ -511,7 +499,6 @@ async def new(request: Request, entry: TableEntry, addresses: Addresses) -> Resp
 
 
 def _typed(entry: TableEntry, params: QueryParams) -> dict[str, str]:
-    """Return the values of a new object as they were typed."""
     return {column.name: params.get(f"v.{column.name}", "") for column in entry.facts.columns}
 
 

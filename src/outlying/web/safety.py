@@ -1,8 +1,4 @@
-"""Who may ask: a token that becomes a cookie, an exact list of hosts, no request from elsewhere.
-
-Every request passes here first, every answer last. A page of another site must not be able to read
-or change anything, be it by a form, a script, or a name that it lets point to this machine.
-"""
+"""Who may ask: a token that becomes a cookie, an exact list of hosts, no request from elsewhere."""
 
 from __future__ import annotations
 
@@ -66,10 +62,7 @@ class Credentials:
         further: Iterable[str] = (),
         is_everywhere: bool = False,
     ) -> Credentials:
-        """Return those for some names of this machine, with a token of their own unless given.
-
-        `further` names are those of a proxy, perhaps with TLS, and at another port.
-        """
+        """Return those for some names of this machine; `further` ones are those of a proxy."""
         hosts = {f"{bracketed(name)}:{port}".lower() for name in (*names, *further)}
         proxied = {bracketed(name).lower() for name in further}
         origins = {f"http://{host}" for host in hosts | proxied}
@@ -78,10 +71,7 @@ class Credentials:
         return cls(own, frozenset(hosts | proxied), frozenset(origins), port, is_everywhere)
 
     def at(self, server: tuple[str, int | None] | None) -> Credentials:
-        """Return what counts for a request that came to an address of this machine.
-
-        A name may be made to lead here by somebody else; a literal address cannot.
-        """
+        """Return what counts for a request to this address: a name may be led here by others."""
         if not self.is_everywhere or server is None:
             return self
         host = f"{bracketed(server[0])}:{self.port}".lower()
@@ -170,10 +160,7 @@ class Safety:
         return _let_in(scope, any(_same(value, self._credentials.session) for value in values))
 
     async def _is_right(self, scope: Scope, token: str) -> bool:
-        """Return whether a token is that of this server; whoever has guessed waits for the answer.
-
-        Right ones wait, too: an answer at once would tell them from wrong ones.
-        """
+        """Return whether a token is right; whoever has guessed waits, also for the right one."""
         visit = _visit(scope)
         peer = (scope.get("client") or ("",))[0] if visit is None else visit.peer
         if visit is None or not visit.is_known:
@@ -238,10 +225,7 @@ def _is_hostile(scope: Scope) -> bool:
 
 
 def _is_from_here(scope: Scope, headers: Headers, credentials: Credentials) -> bool:
-    """Return whether the request may change something, judged by where it comes from.
-
-    Browsers tell that by themselves. A program that does not has to show the token.
-    """
+    """Return whether a request may change something: browsers tell, programs show the token."""
     origin, site = headers.get("origin"), headers.get("sec-fetch-site")
     is_navigation = headers.get("sec-fetch-mode") == "navigate"
     if scope["method"] in _SAFE:

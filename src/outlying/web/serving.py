@@ -242,10 +242,7 @@ class Crowd:
         self.visits: dict[Visit, None] = {}
 
     def has_room(self, peer: str) -> bool:
-        """Return whether one more connection of a peer fits; others are closed for it if need be.
-
-        One peer has half of the room, so that there is some left for others.
-        """
+        """Return whether there is room for one more of a peer, who may take half; make some."""
         if len(self._some(peer, is_known=False)) >= self._most_strangers // 2:
             self.close_stranger(peer)
         if len(self._some(None, is_known=False)) >= self._most_strangers:

@@ -1,7 +1,4 @@
-"""Where the table of a page comes from: named by whoever started the server, or uploaded.
-
-Uploads, and copies of tables, are in a private folder that is gone when the server is.
-"""
+"""Where the table of a page comes from: named by whoever started the server, or uploaded."""
 
 from __future__ import annotations
 
@@ -88,10 +85,7 @@ class Sourcing:
         return shown if "://" in shown else shown.rstrip("/").rpartition("/")[2] or shown
 
     def choices(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
-        """Return what can be said of how it is read: the option, and what is usual to say.
-
-        To be asked when it has been read: the file is known to be sound.
-        """
+        """Return what can be said of how a sound file is read: the option, and its usual values."""
         if "table" in dict(self.given):
             return (("table", ()),)
         path = self.file or path_of(self.name)
@@ -196,10 +190,7 @@ async def _from_form(request: Request, folder: Path) -> tuple[str, Path]:
 
 
 def bounded(request: Request, most: int, error: LimitError, pause: float) -> Request:
-    """Return a request whose body is read up to so many bytes; the error says that it has more.
-
-    Every 64 KB of it have to come within `pause` seconds.
-    """
+    """Return a request whose body has a limit, and of which 64 KB come within `pause` seconds."""
     clock = asyncio.get_running_loop().time
     total, mark, end = 0, _STRIDE, clock() + pause
 
@@ -227,10 +218,7 @@ async def _chunks(file: UploadFile) -> AsyncIterator[bytes]:
 
 
 async def _written(chunks: AsyncIterator[bytes], name: str, folder: Path) -> Path:
-    """Write a file that only its owner may read; nothing is left where it does not come whole.
-
-    Of its own name, only a known ending is left.
-    """
+    """Write a file that only its owner may read, whole or not at all, with a known ending."""
     path = new_path(folder, registry.suffix_of(name, registry.SUFFIXES) or "")
     try:
         with path.open("xb") as stream:

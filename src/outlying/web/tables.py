@@ -1,7 +1,4 @@
-"""The tables of a server: each read by a process of its own, and copied once to be looked at.
-
-Pages and API ask the same `Service` for the same things; each answers in its own form.
-"""
+"""The tables of a server: each read by a process of its own, and copied once to be looked at."""
 
 from __future__ import annotations
 
@@ -72,10 +69,7 @@ _THREADS = anyio.CapacityLimiter(8)  # that look around in copies at the same ti
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Row:
-    """A row by its number from 1; `blame` and `odd` columns are those of explained rows.
-
-    The blame of a cell is a share of that of the cell most to blame.
-    """
+    """A row by its number from 1; `blame` is a share of that of the cell most to blame."""
 
     row: int
     values: list[Value]
@@ -393,10 +387,7 @@ class Service:
         *,
         again: bool = False,
     ) -> Job:
-        """Explain a row by its number from 1, or a new object by its values.
-
-        The same request has the same job; `again` begins one that has failed once more.
-        """
+        """Explain a row by its number from 1, or a new object, once for the same request."""
         entry.ready()
         if isinstance(what, int):
             entry.check_number(what)
@@ -441,10 +432,7 @@ class Service:
         return process
 
     def _started(self, entry: TableEntry, job: Job | None = None) -> Process:
-        """Start the process of a table, for the job that reads it or for one that needs it again.
-
-        Where there are many, those that are idle end; their tables are read again when needed.
-        """
+        """Start the process of a table, in place of idle ones, to read it or read it again."""
         busy = {job.table for job in self.jobs.list() if not job.is_over}
         alive = [each for each in self.list() if each.process is not None]
         idle = [each for each in alive if each.id not in busy]
@@ -473,7 +461,6 @@ class Service:
         self.jobs.died(process, why)
 
     def _finished(self, job: Job) -> None:
-        """Keep what a job has found out about its table."""
         entry = self._entries.get(job.table)
         if entry is None:
             return

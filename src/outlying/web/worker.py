@@ -1,8 +1,7 @@
 """A worker process: it holds one table, prepared once, and explains or ranks its rows.
 
-What it is asked to do and what it answers are values that can be pickled. Tasks run in threads,
-which share what is prepared; each is stopped through its progress. Whatever a table does to this
-process, the server lives on and starts another one.
+Tasks run in threads, which share what is prepared; each is stopped through its progress. Whatever a
+table does to this process, the server lives on and starts another one.
 """
 
 from __future__ import annotations
@@ -61,10 +60,7 @@ class TableFacts:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class WorkerSpec:
-    """The table that a worker process holds, and where its copy to look around in is.
-
-    `task` names the reading of it; where the facts are `known`, there is a copy already.
-    """
+    """The table that a worker holds, and its copy; where the facts are `known`, there is one."""
 
     task: str
     sourcing: Sourcing
@@ -362,10 +358,7 @@ def detected(
 
 
 def copied_table(folder: Path, facts: TableFacts) -> Table:
-    """Read the copy of a table back; columns that cannot be used are not in it.
-
-    It is read from texts once more, and tells that itself: notes of the table would be doubled.
-    """
+    """Read the copy of a table back, without its notes: texts are read once more, and noted."""
     names = {column.name for column in facts.columns}
     skipped = tuple(item for item in facts.skipped if item.name not in names)
     with contextlib.closing(Browser(folder, "", 0, facts.columns)) as browser:
