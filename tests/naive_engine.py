@@ -8,6 +8,7 @@ compared by their cells: numbers, texts, booleans, None where missing.
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -385,6 +386,55 @@ def properties_of(table: Table) -> list[tuple[str, bool, list[Value]]]:
         if None in cells:
             found.append((name, True, [cell is None for cell in cells]))
     return found
+
+
+def combinations(table: Table, surprise: Sequence[Sequence[float]]) -> list[float]:
+    """Return what counts against each row all over, given the surprise of its properties."""
+    columns = [
+        _rank_scores(cells)
+        for _, is_gap, cells in properties_of(table)
+        if not is_gap and any(isinstance(cell, float) for cell in cells)
+    ]
+    columns = [scores for scores in columns if any(scores)]
+    rows = range(len(surprise))
+    found = [sum(own) for own in surprise]
+    scale = [math.sqrt(sum(x * x for x in own) / len(rows)) for own in columns]
+    units = [[x / s for x in own] for own, s in zip(columns, scale, strict=True)]
+    exact = [[sum(map(operator.mul, a, b)) / len(rows) for b in units] for a in units]
+    each = range(len(units))
+    shrunk = [[1.0 if i == j else exact[i][j] / 2 for j in each] for i in each]
+    for own in each:
+        weights = _solved(shrunk, [float(i == own) for i in each])
+        expected = [sum(weights[i] * units[i][row] for i in each) for row in rows]
+        spread = math.sqrt(sum(x * x for x in expected) / len(rows))
+        for row in rows:
+            found[row] += (expected[row] / spread) ** 2 / 2
+    return found
+
+
+def _rank_scores(cells: Sequence[Value]) -> list[int]:
+    """Return the normal score of each number, by the middle rank of its bin."""
+    of_row = bins_of(cells).of_row
+    known = [own for own in of_row if own is not None]
+    found = []
+    for own in of_row:
+        if own is None:
+            found.append(0)
+            continue
+        share = (sum(k < own for k in known) + known.count(own) / 2) / len(known)
+        found.append(round(24 * (share**0.135 - (1 - share) ** 0.135) / 0.1975))
+    return found
+
+
+def _solved(matrix: Sequence[Sequence[float]], right: Sequence[float]) -> list[float]:
+    """Solve linear equations by elimination."""
+    rows = [[*own, x] for own, x in zip(matrix, right, strict=True)]
+    for k in range(len(rows)):
+        rows[k] = [x / rows[k][k] for x in rows[k]]
+        for i in range(len(rows)):
+            if i != k:
+                rows[i] = [x - rows[i][k] * y for x, y in zip(rows[i], rows[k], strict=True)]
+    return [own[-1] for own in rows]
 
 
 def judged(

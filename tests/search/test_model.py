@@ -43,6 +43,8 @@ def test_evidence_is_that_of_the_twin(
             assert found.group[row, place] == outside.group
             assert found.explained[row, place] == outside.explained
             assert found.strengths(place)[row] == pytest.approx(own.strength, abs=2e-9)
+    surprise = [[one.outside.surprise for one in judged] for judged in expected]
+    assert found.combination == pytest.approx(naive.combinations(table, surprise), abs=1e-5)
     strengths = [max(one.strength for one in judged) for judged in expected]
     lines = model.standing.exceptional, model.standing.unusual
     assert lines == pytest.approx(naive.lines(strengths), abs=1e-8)

@@ -226,14 +226,14 @@ def _combinations(
 def _columns_that_add_most(
     population: MemoryPopulation, rows: Sequence[int]
 ) -> list[tuple[str, ...]]:
-    """Return of each row the columns whose surprise adds most to its combination score."""
+    """Return of each row the columns that add most to its combination score."""
     if not rows:
         return []
     prepared, threads = population.prepared, usable_workers(None)
-    surprise = prepared.evidence_of(np.array(rows), threads).surprise
+    parts = prepared.evidence_of(np.array(rows), threads).added
     families = [item.attribute.column.family for item in prepared.model().properties]
     names = sorted(set(families))
-    added = [surprise[:, [own == name for own in families]].sum(axis=1) for name in names]
+    added = [parts[:, [own == name for own in families]].sum(axis=1) for name in names]
     order = np.argsort(-np.array(added), axis=0, kind="stable")
     return [tuple(names[place] for place in own) for own in order[:MOST_COLUMNS].T]
 

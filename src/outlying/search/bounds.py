@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from outlying.kernel.sweep import located
+from outlying.method.dependence import Scores, total_nats
 from outlying.search.cells import Cells, Codes, NumberCoder, Numbers
 from outlying.search.evidence import joined
 from outlying.search.nearby import least_asked
@@ -68,7 +69,9 @@ class StrengthBounds:
         combination = max(self.combination, combination - ROUNDING)
         places = [axis.places(own) for axis, own in zip(self._axes, numbers, strict=True)]
         codes = functools.cache(lambda at: self._axes[at].codes[places[at]])
-        total, is_strong = np.zeros(rows), np.zeros(rows, dtype=bool)
+        is_strong = np.zeros(rows, dtype=bool)
+        scores = np.array([own.scores[places[own.attribute]] for own in self._properties])
+        total = total_nats(scores.T, self.model.weights)
         for number, own in enumerate(self._properties):
             place = places[own.attribute]
             if own.surprise.any():
@@ -160,6 +163,7 @@ class _PropertyBounds:
     attribute: int
     bins: Rows  # of each place of the attribute
     surprise: Floats  # of each place, in the whole column, as far as it adds to the combination
+    scores: Scores  # the same of its rank
     whole: Floats  # of each place: how far outside of the whole column
     misfit: Mapping[int, Table]  # by another attribute: bins x codes
     outside: Mapping[int, Table]  # the same, places x codes: how far outside of a group
@@ -192,7 +196,9 @@ class _PropertyBounds:
         worst = misfit.max(axis=1, initial=0.0)
         combined = np.zeros(len(surprise)) if own.told else surprise
         tables = _by_attribute(cells, misfit)
-        return cls(own.place, bins, combined, whole, tables, outside, joined(far, worst[bins]))
+        most = joined(far, worst[bins])
+        scores = fitted.scores[bins]
+        return cls(own.place, bins, combined, scores, whole, tables, outside, most)
 
     def bound(self, places: Places, rows: Rows, codes: Callable[[int], Codes]) -> Floats:
         """Return the most that counts against some rows, given all places and codes of these."""

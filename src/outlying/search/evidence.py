@@ -15,6 +15,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from outlying.kernel.tally import Small
+from outlying.method.dependence import Scores, residual_nats, total_nats
 from outlying.method.measure import MUCH_STRONGER
 from outlying.search.sweep import RareCells
 from outlying.table.columns import Floats, Rows
@@ -101,9 +102,11 @@ class Evidence:
     group: Small  # the condition in whose group it lies outside; -1 is the whole table
     explained: Small  # the condition that explains some of it away; -1 where none does
     surprise: Floats  # in the whole column, whatever explains it
+    scores: Scores  # its rank
     misfit: Floats  # how badly it fits the other columns; 0 where it does
     cell: Small  # the rare cell that it lies in; -1 where there is none
     cells: tuple[RareCells, ...]  # of each property
+    weights: Floats  # what tells by scores how far a rank is from what the others say
 
     def context(self, row: int, place: int) -> Context:
         """Return the context that a property of a row does not fit."""
@@ -123,10 +126,15 @@ class Evidence:
 
     @property
     def combination(self) -> Floats:
-        """How odd each row is all over: the sum of its small surprises, whatever explains them."""
-        rows = len(self.surprise)  # added in a fixed order, however many rows there are
-        total: Floats = functools.reduce(np.add, self.surprise.T, np.zeros(rows))
+        """How odd each row is all over: what all properties add, whatever explains it."""
+        given = total_nats(self.scores, self.weights)
+        total: Floats = functools.reduce(np.add, self.surprise.T, given)
         return total
+
+    @property
+    def added(self) -> Floats:
+        """What each property adds: its surprise, and that of its rank given all others."""
+        return self.surprise + residual_nats(self.scores, self.weights)
 
     def of_rows(self, rows: Rows) -> Evidence:
         """Return the evidence against some rows."""
@@ -134,7 +142,7 @@ class Evidence:
         return dataclasses.replace(self, **arrays)
 
 
-_ARRAYS = ("outside", "group", "explained", "surprise", "misfit", "cell")
+_ARRAYS = ("outside", "group", "explained", "surprise", "scores", "misfit", "cell")
 
 
 class Claim(NamedTuple):

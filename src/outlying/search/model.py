@@ -16,6 +16,7 @@ from typing import TypeAlias
 import numpy as np
 
 from outlying.kernel.tally import MOST_CONDITIONS, Small
+from outlying.method.dependence import NO_SCORES, Scores, rank_scores, residual_weights
 from outlying.method.measure import CONDITION_PENALTY
 from outlying.method.surprise import FADES_TO
 from outlying.options import Options
@@ -180,6 +181,13 @@ class Model:
         """Return a property swept, for rows that the model need not know."""
         return self._once(place, lambda: FittedProperty.of(self, place, with_empty=True)[0])
 
+    @functools.cached_property
+    def weights(self) -> Floats:
+        """What tells by the scores of a row how far each is from what the others say."""
+        pairs = enumerate(self.properties)
+        scores = [self.fitted(place).scores_of(own.numbers(self.numbers)) for place, own in pairs]
+        return residual_weights(np.array(scores))
+
     def judged(self, numbers: Sequence[Numbers], progress: Progress | None = None) -> Evidence:
         """Judge rows that the model need not know."""
         codes = self.cells.codes(numbers)
@@ -201,6 +209,7 @@ class Model:
         width, rows = len(self.properties), len(numbers[0])
         floats = np.zeros((3, width, rows))
         small = np.full((3, width, rows), -1, dtype=np.int32)
+        scores = np.zeros((width, rows), dtype=np.int8)
         swept: list[RareCells] = []
         coded: list[tuple[int, Rows]] = []  # families, and the rows that hold a code
 
@@ -215,7 +224,7 @@ class Model:
             if isinstance(judge, NumberJudge):
                 coded.append((own.family, judge.shared_codes(values)))
             if not own.told:  # what is odd of a relation is odd of its columns
-                floats[1, place] = outside.surprise
+                floats[1, place], scores[place] = outside.surprise, fitted.scores_of(values)
             small[:, place] = outside.condition, outside.explained, kept
             return cells
 
@@ -224,11 +233,14 @@ class Model:
                 swept.append(found)
                 if progress is not None:
                     progress(done, width)
+        if numbers is self.numbers:
+            self.weights = residual_weights(scores)
         self._explain_gaps(numbers, floats)
         self._tell_patterns_last([*coded, *self._shared_gaps(numbers)], floats)
         outside, surprise, misfit = (matrix.T for matrix in floats)
         group, explained, cell = (matrix.T for matrix in small)
-        return Evidence(outside, group, explained, surprise, misfit, cell, tuple(swept))
+        of_rows = outside, group, explained, surprise, scores.T, misfit, cell
+        return Evidence(*of_rows, tuple(swept), self.weights)
 
     def _tell_patterns_last(self, shared: Sequence[tuple[int, Rows]], floats: Floats) -> None:
         """Limit what counts against rows that hold what is odd of several others in the same way.
@@ -277,6 +289,7 @@ class FittedProperty:
     bins: NumericBins | CategoryBins
     swept: Swept
     judge: Judge
+    scores: Scores  # of the rank of each bin, and of what is missing; 0 of all but plain numbers
 
     @classmethod
     def of(cls, model: Model, place: int, *, with_empty: bool) -> tuple[FittedProperty, Small]:
@@ -291,18 +304,22 @@ class FittedProperty:
             cut = CategoryBins.cut(numbers, count, with_new=with_empty)
         else:
             cut = NumericBins.cut(np.sort(numbers[~np.isnan(numbers)]))
-        layout = layout_of(cut, cut.of(numbers))
+        held = cut.of(numbers)
+        layout = layout_of(cut, held)
         words = lay_out(layout, cells, model.codes)
         free = cells.contexts_of(own.place)
         swept = Sweep(layout, cells, words, free, least=model.least, with_empty=with_empty).run(
             min(model.options.max_conditions, MOST_CONDITIONS)
         )
+        scores = NO_SCORES.repeat(cut.count + 1)
+        if isinstance(cut, NumericBins) and own.attribute.column.origin is None:
+            scores = rank_scores(np.bincount(held[held >= 0], minlength=cut.count))
         judge: Judge
         if isinstance(cut, CategoryBins):
             judge = CategoryJudge(numbers, cells, model.codes, own.family, count)
         else:
             judge = NumberJudge(numbers, cells, model.codes, own.family, swept.lifts)
-        return cls(cut, swept, judge), swept.assigned(layout, words, len(numbers))
+        return cls(cut, swept, judge, scores), swept.assigned(layout, words, len(numbers))
 
     @classmethod
     def _of_relation(
@@ -321,8 +338,12 @@ class FittedProperty:
             price=CONDITION_PENALTY * own.told - credit,
             usual=2.0**-attribute.exponent,
         )
-        fitted = cls(NumericBins(np.zeros(0)), Swept.of([], lifts), judge)
+        fitted = cls(NumericBins(np.zeros(0)), Swept.of([], lifts), judge, NO_SCORES.repeat(2))
         return fitted, fitted.cells(numbers, model.codes, model.cells)
+
+    def scores_of(self, numbers: Numbers) -> Scores:
+        """Return the score of each row."""
+        return self.scores[self.bins.of(numbers)]
 
     def cells(self, numbers: Numbers, codes: tuple[Codes, ...], cells: Cells) -> Small:
         """Return the strongest rare cell of each row; -1 where there is none."""
