@@ -24,6 +24,7 @@ from outlying.table.values import (
     Value,
     coarse,
     limits_of,
+    may_be_year,
     number_of,
     number_text,
     printable,
@@ -149,7 +150,7 @@ class Axis:
     def _rounded(self, number: float) -> str:
         """Return a number as precise as its axis can be read."""
         if self.is_log:
-            return number_text(number, 3)
+            return quantity_text(number, 3)
         length = self.high - self.low
         digits = 3 - math.floor(math.log10(length)) if 0 < length < math.inf else 0
         return short_value(round(number, digits) if 0 < digits < 300 else number)
@@ -175,7 +176,7 @@ class Axis:
         for (low, high), start, stop in zip(self.stretches, known[::2], known[1::2], strict=True):
             alone = [number for number in self.alone if low <= number <= high]
             if alone:
-                found += [(number, _separated(self.text(number))) for number in alone[:1]]
+                found += [(number, self.text(number)) for number in alone[:1]]
             else:
                 found += self._ticks((low, high), max(1, round(most * float(stop - start))))
         return [Tick(self.place(number), text) for number, text in found]
@@ -256,14 +257,7 @@ def _tick_text(number: float, numbers: Sequence[float]) -> str:
     if number and len(set(steps)) > 1:  # on a logarithmic axis each number has its own
         decimals = max(0, -math.floor(math.log10(abs(number)) + 1e-9))
     text = f"{number + 0.0:,.{decimals}f}"
-    return text if abs(number) >= 10_000 else text.replace(",", "")
-
-
-def _separated(text: str) -> str:
-    """Return the text of a whole number with separators, others as they are."""
-    digits = text.removesuffix(".0").lstrip("-")
-    is_long = digits.isdigit() and 5 <= len(digits) <= 15
-    return f"{int(text.removesuffix('.0')):,}" if is_long else text
+    return text.replace(",", "") if all(map(may_be_year, numbers)) else text
 
 
 # --- choosing ------------------------------------------------------------------------------------

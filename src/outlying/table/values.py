@@ -42,7 +42,7 @@ TIMES: tuple[Form, ...] = ("date", "datetime", "instant", "time", "duration")
 FEW_DIGITS = 6
 
 _ALL_DIGITS = 17  # tell any two numbers apart
-_SEPARATED = 5  # digits from which on a number has separators
+_YEARS = 3_000  # below it a whole number may be a year
 _UNREADABLE = 19  # digits of a key rather than of a quantity
 _EPOCH = dt.datetime(1970, 1, 1)
 _MICROSECOND = dt.timedelta(microseconds=1)
@@ -237,14 +237,22 @@ def number_text(number: float, digits: int = FEW_DIGITS) -> str:
 
 
 def quantity_text(value: Value, digits: int = FEW_DIGITS, beside: Iterable[Value] = ()) -> str:
-    """Write a value in a sentence: 116,500, but no year is 1,952; beside a long one 7,900, too."""
+    """Write a value in a sentence: 1,890.5 and 7,900 with separators, but no year is 1,952.
+
+    What stands `beside` it is written alike: 1,890, expected 56 to 3,100.
+    """
     text = text_of(value, digits)
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
+    if isinstance(value, bool) or not isinstance(value, int | float):
         return text
     whole, point, rest = text.partition(".")
-    least = _SEPARATED - any(isinstance(x, int | float) and abs(x) >= 10_000 for x in beside)
-    is_long = whole.lstrip("-").isdigit() and len(whole.lstrip("-")) >= least
-    return f"{int(whole):,}{point}{rest}" if is_long and len(whole) < _UNREADABLE else text
+    may_be_years = all(map(may_be_year, (value, *beside)))
+    is_quantity = whole.lstrip("-").isdigit() and len(whole) < _UNREADABLE and not may_be_years
+    return f"{int(whole):,}{point}{rest}" if is_quantity else text
+
+
+def may_be_year(value: Value) -> bool:
+    """Return whether nothing tells that a value is no year."""
+    return not isinstance(value, int | float) or (abs(value) < _YEARS and value == int(value))
 
 
 def whole_text(number: int) -> str:
@@ -271,18 +279,17 @@ def range_text(low: Value, high: Value, digits: int = FEW_DIGITS, beside: Value 
 
     More digits may be needed to tell a value `beside` it, which must not seem to lie inside.
     """
+    is_small = isinstance(low, int | float) and abs(low) < 1000  # and no year
+    is_split = isinstance(beside, float) and not beside.is_integer()
+    near = (low, high, beside) if is_small or is_split else (low, high)
     if type(low) is type(high) is float and low < high and math.isfinite(high - low):
-        first, last = _rounded_ends(low, high, max(digits, telling_digits(low, [high])), beside)
+        digits = max(digits, telling_digits(low, [high]))
+        low, high = _rounded_ends(low, high, digits, beside)
     elif isinstance(low, dt.datetime) and isinstance(high, dt.datetime):
-        first, last = _moment_range(low, high, beside)
+        low, high = _moment_range(low, high, beside)
     elif isinstance(beside, dt.time | dt.timedelta) and _in_seconds(beside) == beside:
-        first, last = (quantity_text(_in_seconds(end), digits) for end in (low, high))
-    else:
-        first, last = quantity_text(low, digits), quantity_text(high, digits)
-    is_long = isinstance(beside, int | float) and abs(beside) >= 10_000
-    no_years = isinstance(low, int | float) and abs(low) < 1000
-    if "," in first + last or (is_long and no_years):  # 7,900 to 116,500; 425 to 1,660
-        first, last = (f"{int(x):,}" if x.lstrip("-").isdigit() else x for x in (first, last))
+        low, high = _in_seconds(low), _in_seconds(high)
+    first, last = (quantity_text(end, digits, near) for end in (low, high))
     return first if first == last else f"{first} to {last}"
 
 
@@ -295,24 +302,24 @@ def _in_seconds(value: Value) -> Value:
     return value
 
 
-def _moment_range(low: dt.datetime, high: dt.datetime, beside: Value) -> tuple[str, str]:
-    """Write two moments as finely as their distance, and a value beside them, ask for."""
+def _moment_range(low: dt.datetime, high: dt.datetime, beside: Value) -> tuple[Value, Value]:
+    """Return two moments as finely as their distance, and a value beside them, ask for."""
     if high - low > _DAYS:
-        return low.date().isoformat(), high.date().isoformat()
+        return low.date(), high.date()
     own = beside if isinstance(beside, dt.datetime) else None
     if high - low > _HOURS or (own is not None and not own.second and not own.microsecond):
         low, high = (end.replace(second=0, microsecond=0) for end in (low, high))
     elif own is not None and not own.microsecond:
         low, high = (end.replace(microsecond=0) for end in (low, high))
-    return text_of(low), text_of(high)
+    return low, high
 
 
-def _rounded_ends(low: float, high: float, digits: int, beside: Value) -> tuple[str, str]:
+def _rounded_ends(low: float, high: float, digits: int, beside: Value) -> tuple[float, float]:
     decimals = max(0, 2 - math.floor(math.log10(high - low)))
     ends = (low, high) if digits > FEW_DIGITS else (_coarse(low, decimals), _coarse(high, decimals))
     if isinstance(beside, float) and (ends[0] <= beside <= ends[1]) != (low <= beside <= high):
         ends = low, high
-    return quantity_text(ends[0], digits), quantity_text(ends[1], digits)
+    return ends
 
 
 def _coarse(number: float, decimals: int) -> float:
