@@ -273,3 +273,26 @@ def test_columns_of_which_exactly_one_is_1_are_one_category(as_flags: Any) -> No
     assert found.exceptional
     assert found.stories[0].headline.said == f"though {rule}; here is_a and is_b are"
     assert set(found.stories[0].undecided) == {"is_a", "is_b"}
+
+
+def test_of_two_relations_of_a_column_the_better_one_is_believed() -> None:
+    """The larger, the less deep; but a third kind, of which there are few, is large and deep."""
+    rng = np.random.default_rng(0)
+    kind = rng.choice(3, 600, p=[0.44, 0.5, 0.06])
+    table: Table = {
+        "kind": np.array(["north", "south", "west"])[kind],
+        "size": (np.array([190.0, 217.0, 200.0])[kind] + rng.normal(0, 5, 600)).round(1),
+        "depth": (np.array([18.5, 15.0, 18.4])[kind] + rng.normal(0, 0.4, 600)).round(2),
+    }
+    row = int(np.flatnonzero(kind == 2)[0])
+    table["size"][row], table["depth"][row] = 212.0, 19.2
+
+    def odd() -> set[str]:
+        found = outlying.explain(table, row=row)
+        given = {(item.column, item.given) for item in found.population.relations}
+        assert {("depth", ("kind",)), ("depth", ("size",))} <= given
+        return {pair.property for story in found.stories for pair in story.pairs}
+
+    assert "depth given size" not in odd()
+    table["depth"][row] = 21.0
+    assert {"depth given kind", "depth given size"} <= odd()

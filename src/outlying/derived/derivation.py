@@ -25,6 +25,7 @@ class PartDerivation:
     keys: ClassVar[tuple[str, ...]] = ()
     is_both_ways: ClassVar[bool] = False
     says_more: ClassVar[bool] = False
+    explains: ClassVar[float] = 0.0
 
     parent: str
     part: Part

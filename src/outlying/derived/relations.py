@@ -217,6 +217,7 @@ class Relation:
     runs_along: ClassVar[bool] = False  # whether contexts that are intervals of it say less
     is_both_ways: ClassVar[bool] = False  # whether those of its parent, too, say less of it
     says_more: ClassVar[bool] = True  # whether it says more than a context of the same columns
+    explains: ClassVar[float] = 0.0  # the share of its parent's variation; 0: it is not compared
     kind: ClassVar[str]
     words: ClassVar[str]  # a template of its sentence
     #: What is said of rows that break it, and how: of numbers that others predict, on which side.
@@ -421,6 +422,11 @@ class Fitted(Prediction):
     def where(self, values: Mapping[str, Value]) -> str:
         """Say what others hold."""
         return say.GIVEN.format(given=self._given(values))
+
+    @property
+    def explains(self) -> float:  # type: ignore[override]
+        """The share that it explains of what its parent varies."""
+        return self.fit.explained
 
     @property
     def says_more(self) -> bool:  # type: ignore[override]

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import itertools
 import math
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
@@ -17,6 +18,7 @@ import numpy as np
 
 from outlying.kernel.tally import MOST_CONDITIONS, Small
 from outlying.method.dependence import NO_SCORES, Scores, rank_scores, residual_weights
+from outlying.method.distances import EXPECTED
 from outlying.method.measure import CONDITION_PENALTY
 from outlying.method.surprise import FADES_TO
 from outlying.options import Options
@@ -236,6 +238,7 @@ class Model:
         if numbers is self.numbers:
             self.weights = residual_weights(scores)
         self._explain_gaps(numbers, floats)
+        self._believe_the_better(numbers, floats)
         self._tell_patterns_last([*coded, *self._shared_gaps(numbers)], floats)
         outside, surprise, misfit = (matrix.T for matrix in floats)
         group, explained, cell = (matrix.T for matrix in small)
@@ -267,6 +270,27 @@ class Model:
                 rows = np.flatnonzero(is_empty & (self.properties[other].numbers(numbers) > 0))
                 floats[0, place, rows] = np.minimum(floats[0, place, rows], 0.0)
                 floats[2, place, rows] = 0.0
+
+    @functools.cached_property
+    def _better(self) -> list[tuple[int, int]]:
+        """The relations of a column of which there is another one that explains more, and that."""
+        fits = [
+            (origin.explains, origin.parent, place)
+            for place, own in enumerate(self.properties)
+            if (origin := own.attribute.column.origin) is not None and origin.explains
+        ]
+        pairs = itertools.combinations(sorted(fits), 2)
+        return [(place, better) for (_, one, place), (_, other, better) in pairs if one == other]
+
+    def _believe_the_better(self, numbers: Sequence[Numbers], floats: Floats) -> None:
+        """Leave nothing of a number that the better of its relations expects as it is."""
+        for place, better in self._better:
+            attribute = self.properties[better].attribute
+            assert isinstance(attribute, NumericAttribute)  # noqa: S101 - as distances are
+            most = EXPECTED * 2.0**-attribute.exponent
+            with np.errstate(invalid="ignore"):
+                is_ordinary = np.abs(self.properties[better].numbers(numbers)) <= most
+            floats[0, place, is_ordinary] = np.minimum(floats[0, place, is_ordinary], 0.0)
 
     def _shared_gaps(self, numbers: Sequence[Numbers]) -> list[tuple[int, Rows]]:
         """Return the columns that are empty in a few rows, and these."""

@@ -80,6 +80,10 @@ class Derivation(Protocol):
         """Whether these say more than contexts of the same columns do."""
 
     @property
+    def explains(self) -> float:
+        """The share that it explains of what its parent varies by; 0 where that is not compared."""
+
+    @property
     def name(self) -> str:
         """The name of the derived column, such as `when (hour)`."""
 
