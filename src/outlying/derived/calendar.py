@@ -271,7 +271,6 @@ def _weekdays(days: Days) -> Days:
 
 
 def _months(days: Days) -> Days:
-    """Return the months since January 1970."""
     return days.astype("datetime64[D]").astype("datetime64[M]").astype(np.int64)
 
 

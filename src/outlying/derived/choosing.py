@@ -8,12 +8,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from outlying.derived.calendar import (
-    DATES,
-    CalendarDerivation,
-    CalendarFacts,
-    calendar_derivations,
-)
+from outlying.derived.calendar import DATES, CalendarDerivation, CalendarFacts, calendar_derivations
 from outlying.derived.past import find_past
 from outlying.derived.relations import (
     QUANTITIES,
@@ -48,11 +43,7 @@ from outlying.table.values import Form, Rows
 Facts: TypeAlias = CalendarFacts | TextFacts | KeyFacts
 
 #: Columns that take no part as a whole may do so by their parts.
-_IN_PARTS = (
-    SkipReason.IDENTIFIER,
-    SkipReason.TOO_MANY_TEXTS,
-    SkipReason.TOO_MANY_IN_STREAM,
-)
+_IN_PARTS = (SkipReason.IDENTIFIER, SkipReason.TOO_MANY_TEXTS, SkipReason.TOO_MANY_IN_STREAM)
 
 
 def facts_of(column: Column) -> Facts | None:
@@ -116,10 +107,7 @@ def with_parts(selection: Selection, derived: tuple[Column, ...]) -> Selection:
 
 
 def chosen(
-    columns: Sequence[Column],
-    selection: Selection,
-    facts: Mapping[str, Facts],
-    options: Options,
+    columns: Sequence[Column], selection: Selection, facts: Mapping[str, Facts], options: Options
 ) -> Iterator[Derivation]:
     """Return the derived columns that facts about all rows ask for."""
     names = {column.name for column in columns}
@@ -239,10 +227,7 @@ def is_counted(item: Derivation) -> bool:
 
 
 def past_of(
-    columns: Sequence[Column],
-    names: Collection[str],
-    options: Options,
-    found: Sequence[Derivation],
+    columns: Sequence[Column], names: Collection[str], options: Options, found: Sequence[Derivation]
 ) -> list[Relation]:
     """Return what the own past of rows says, given all of them and the relations found before."""
     if not options.derive or not 2 <= len(columns) <= MOST_COLUMNS:

@@ -509,7 +509,6 @@ def _panel(columns: Sequence[Column], options: Options, kinds: Sequence[Keys]) -
 
 
 def _times(columns: Sequence[Column], wanted: str) -> Iterator[NumericColumn]:
-    """Return the columns that may tell the time of rows."""
     if wanted == AUTO:
         dated = (item for item in columns if item.form in DATES and item.form != "time")
         yield from [item for item in dated if item.is_numeric][:_MOST_TIMES]

@@ -241,7 +241,6 @@ def _changed(label: str, other: str) -> tuple[int, int, int]:
 
 
 def _words_at(text: str, start: int, stop: int) -> Iterator[str]:
-    """Return the words that a part of a text touches."""
     for match in _WORD.finditer(text):
         if match.start() <= stop and match.end() >= start:
             yield match[0]

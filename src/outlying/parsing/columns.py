@@ -25,12 +25,7 @@ from outlying.parsing.reading import (
     declared_kind,
 )
 from outlying.parsing.written import CURRENCIES, IN_WORDS, UNITS, DateStyle, NumberStyle, Order
-from outlying.table.columns import (
-    CategoricalColumn,
-    Column,
-    NumericColumn,
-    not_as_declared,
-)
+from outlying.table.columns import CategoricalColumn, Column, NumericColumn, not_as_declared
 from outlying.table.selection import (
     MOST_ASKED,
     check_width,

@@ -254,7 +254,6 @@ def _fits(kind: str, known: Any) -> bool:
 
 
 def _cast(kind: str, texts: Any) -> Any:
-    """Return texts that fit a type as values of it."""
     if kind == "comma":
         texts = pc.replace_substring(texts, ",", ".")
     elif kind == "thousands":

@@ -34,12 +34,7 @@ from outlying.reference.formulas import (
     score,
     window_rows,
 )
-from outlying.search.cells import (
-    Attribute,
-    CategoricalAttribute,
-    NumericAttribute,
-    attribute_of,
-)
+from outlying.search.cells import Attribute, CategoricalAttribute, NumericAttribute, attribute_of
 from outlying.search.evaluation import (
     CandidateCondition,
     Context,
@@ -250,7 +245,6 @@ class Scores(Evaluation):
 
 
 def _values(attribute: NumericAttribute, mask: Mask) -> Floats:
-    """Return the values of the rows of DB_E in ascending order."""
     return np.asarray(attribute.sorted[mask[attribute.order]])
 
 

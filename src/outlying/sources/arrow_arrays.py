@@ -15,23 +15,9 @@ import numpy as np
 import numpy.typing as npt
 
 from outlying.parsing import pa
-from outlying.table.columns import (
-    CategoricalColumn,
-    Codes,
-    Floats,
-    Mask,
-    Rows,
-    frozen,
-)
+from outlying.table.columns import CategoricalColumn, Codes, Floats, Mask, Rows, frozen
 from outlying.table.row_hash import Hashes, text_hashes
-from outlying.table.values import (
-    EXPECTS,
-    TIMES,
-    Form,
-    is_missing,
-    label_text,
-    value_of,
-)
+from outlying.table.values import EXPECTS, TIMES, Form, is_missing, label_text, value_of
 
 _MICROSECONDS = {
     "W": 604_800_000_000,
@@ -376,7 +362,6 @@ def categories_of_numbers(array: Array, form: Form) -> Coded:
 
 
 def _moments(array: Any) -> Any:
-    """Return dates, times and durations as NumPy's."""
     kind = array.type
     unit = "D" if pa.types.is_date32(kind) else "ms" if pa.types.is_date64(kind) else kind.unit
     counts, missing = whole(array.view(pa.int32() if kind.bit_width == 32 else pa.int64()))

@@ -321,7 +321,6 @@ class ArrowFeeder(Feeder):
         return common
 
     def _notes(self, counts: Counter[str]) -> list[str]:
-        """Say which columns are not in all files, or in the names of their folders as well."""
         files = len(self._parts)
         lacking = [
             say.COLUMN_HOLDS.format(

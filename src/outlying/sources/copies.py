@@ -363,7 +363,6 @@ class InputFile:
         return self.at(PrivateCopy(self.source, self._utf8_chunks(encoding)))
 
     def _utf8_chunks(self, encoding: str) -> Iterator[bytes]:
-        """Read text in some encoding, and return it as UTF-8 without a mark."""
         line = 1
         with self.path.open("rb") as stream:
             text = io.TextIOWrapper(stream, encoding, newline="")
@@ -381,7 +380,6 @@ class InputFile:
 
 
 def _checked_encoding(encoding: object) -> str:
-    """Return the name of an encoding as Python knows it; refuse what is none of text."""
     try:
         name = codecs.lookup(encoding).name  # type: ignore[arg-type]
         "".encode(name)  # not hex, zip and the like

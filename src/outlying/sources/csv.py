@@ -217,7 +217,6 @@ class TextLayout:
 
 
 def _layout_of(file: InputFile) -> TextLayout:
-    """Find what divides the fields of a file, and how many there are."""
     lines = file.first_lines(_LINES_LOOKED_AT)
     blank = _blank_lines(lines)
     candidates: Sequence[str] = ("\t",) if file.suffix == ".tsv" else _DELIMITERS
@@ -247,12 +246,10 @@ def _layout_of(file: InputFile) -> TextLayout:
 
 
 def _blank_lines(lines: Sequence[str]) -> int:
-    """Count the blank lines above others."""
     return next((place for place, line in enumerate(lines) if line.strip()), len(lines))
 
 
 def _lines_note(where: str, lines: Sequence[str]) -> str:
-    """Say which lines are no part of the table."""
     shown = repr(printable("; ".join(lines)))
     text = say.LINES_LEFT_OUT[len(lines) > 1]
     return text.format(count=len(lines), where=where, lines=shown)
@@ -320,7 +317,6 @@ def _records(
 
 
 def _check_length(file: InputFile, layout: TextLayout, record: list[str], line: int) -> None:
-    """Refuse a line that is too long for the engine, and name its longest field."""
     if sum(map(len, record)) <= LONGEST_LINE:
         return
     place = max(range(len(record)), key=lambda place: len(record[place]))
@@ -349,7 +345,6 @@ def _is_end(record: list[str], rest: Iterable[list[str]], footers: list[str]) ->
 
 
 def _first_record(file: InputFile, layout: TextLayout) -> list[str]:
-    """Return the fields of the first line that has any."""
     with file.open_text() as stream:
         _skip(stream, layout)
         found = csv.reader(stream, delimiter=layout.delimiter)

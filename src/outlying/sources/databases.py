@@ -323,7 +323,6 @@ class SqliteFeeder(AdbcFeeder):
 
 
 def _sqlite_field(name: str, tally: _ValueCounts, is_flag: bool) -> SourceField:
-    """Plan a column by what it holds."""
     column = f"t.{identifier(name)}"
     if tally.texts or not (tally.integers or tally.reals):
         return SourceField(name, f"CAST({column} AS TEXT)", pa.string(), pa.string())

@@ -301,7 +301,6 @@ class DuckFeeder(Feeder):
 
 
 def _types_of(relation: DuckDBPyRelation) -> dict[str, str]:
-    """Return the engine's names of all columns and of their types."""
     kinds = (kind.id for kind in relation.types)
     return dict(zip(relation.columns, kinds, strict=True))
 
@@ -377,7 +376,6 @@ def _check_select(connection: DuckDBPyConnection, source: str, query: str) -> No
 
 
 def _find_table(connection: DuckDBPyConnection, source: str, table: str | None) -> TableSql:
-    """Find a table by its name, or the only one there is."""
     import duckdb
 
     known = [row[0] for row in connection.sql(_TABLES).fetchall()]

@@ -246,7 +246,6 @@ class _Layout(NamedTuple):
 
 
 def _is_filled(row: _Row) -> bool:
-    """Return whether any cell of a row has a value."""
     return any(cell != _EMPTY for cell in row)
 
 
@@ -278,7 +277,6 @@ def _layout_of(rows: list[_Row], merged: Sequence[_Merged]) -> _Layout:
 
 
 def _fill(rows: list[_Row], merged: Sequence[_Merged]) -> None:
-    """Write the value of merged cells into each of them."""
     room = sum(map(len, rows))
     for cells in merged:
         area = [row[cells.left : cells.right + 1] for row in rows[cells.top : cells.bottom + 1]]

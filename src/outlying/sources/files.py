@@ -239,7 +239,6 @@ def files_read(name: str) -> Iterator[Path | int]:
 
 
 def _expanded(source: str, item: Name) -> list[InputFile]:
-    """Return the files that a path, a pattern or a folder stands for."""
     if isinstance(item, PrivateCopy):
         return [dataclasses.replace(_file(item.path, source=item.source), held=item)]
     name, path = os.fsdecode(item), recognise.path_of(item)

@@ -211,7 +211,6 @@ def _plain_array(cells: Sequence[Any]) -> pa.Array:
 
 
 def _in_memory(source: str, data: Any) -> list[tuple[str, RawColumn | str]]:
-    """Return the columns of a dict, a structured array or a two-dimensional array."""
     if isinstance(data, Mapping):
         return _of_mapping(source, data)
     if data.dtype.names is not None:

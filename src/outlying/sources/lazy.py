@@ -28,13 +28,7 @@ from outlying.errors import (
 from outlying.parsing import pa
 from outlying.sources.databases import describe_error
 from outlying.sources.duckdb import DuckFeeder
-from outlying.sources.passes import (
-    BATCH_ROWS,
-    Batch,
-    BatchFeeder,
-    Feeder,
-    collected,
-)
+from outlying.sources.passes import BATCH_ROWS, Batch, BatchFeeder, Feeder, collected
 from outlying.sources.recognise import (
     first_line,
     is_a,
@@ -205,7 +199,6 @@ def _check_inside(source: str, folder: Path, table: Any, number: int) -> None:
 
 
 def _metadata_of(source: str, data: str | os.PathLike[str]) -> str:
-    """Return the description of a table's last state."""
 
     def number(path: Path) -> int:
         found = re.match(r"v?(\d{1,18})", path.name)

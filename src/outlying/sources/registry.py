@@ -59,13 +59,7 @@ class Format:
 
 
 CSV = Format(
-    "CSV",
-    (".csv", ".tsv"),
-    "csv",
-    "csv",
-    takes=("encoding",),
-    is_text=True,
-    may_be_empty=True,
+    "CSV", (".csv", ".tsv"), "csv", "csv", takes=("encoding",), is_text=True, may_be_empty=True
 )
 JSON = Format("JSON", (".json", ".jsonl", ".ndjson"), "json", takes=("encoding",), is_text=True)
 FORMATS = (

@@ -342,7 +342,6 @@ def _typed(batch: Batch, schema: pa.Schema) -> Batch:
 
 
 def _packed(found: Iterable[Any], part: int, size: int) -> Iterator[Batch]:
-    """Return the state of a part, or its failure, as batches of pieces."""
     types = [*[pa.int32()] * 3, pa.binary()]
     pieces = itertools.chain.from_iterable(pieces_of(one, part, size) for one in found)
     while some := list(itertools.islice(pieces, max(1, _BYTES // size))):

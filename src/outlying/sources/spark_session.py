@@ -270,7 +270,6 @@ class _ClassicJob:
         self._begun = time.monotonic()
 
     def mark(self) -> None:
-        """Set the group of jobs of this thread, and the pool that the caller is in."""
         self._context.setJobGroup(self._group, "outlying: a pass over the table")
         if self._pool is not None:
             self._context.setLocalProperty("spark.scheduler.pool", self._pool)
@@ -293,7 +292,6 @@ class _ClassicJob:
         return sum(s.numCompletedTasks for s in begun), sum(s.numTasks for s in begun)
 
     def cancel(self) -> None:
-        """End all jobs of the group."""
         self._context.cancelJobGroup(self._group)
 
 
@@ -305,7 +303,6 @@ class _ConnectJob:
         self._tag = f"outlying-{uuid.uuid4()}"
 
     def mark(self) -> None:
-        """Tag what this thread starts."""
         self._session.addTag(self._tag)
 
     def look(self) -> tuple[int, int]:
@@ -313,5 +310,4 @@ class _ConnectJob:
         return 0, 0
 
     def cancel(self) -> None:
-        """End what has the tag."""
         self._session.interruptTag(self._tag)

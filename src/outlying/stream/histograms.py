@@ -283,7 +283,6 @@ class Histograms:
             self._add(other.counts, np.append(0, places[:-1]))
 
     def _add(self, counts: npt.NDArray[np.int64], places: Codes) -> None:
-        """Add counts, each code's at its place."""
         for own, more in zip(self._counts, counts, strict=True):
             np.add.at(own, places, more)
 

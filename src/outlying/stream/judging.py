@@ -270,7 +270,6 @@ class ScorePass:
         return state
 
     def _judge(self, state: ScoreState, least: int) -> None:
-        """Judge the rows that wait, if they are so many."""
         if sum(len(table) for _, table in state.waiting) < least:
             return
         parts = zip(*(numbers for numbers, _ in state.waiting), strict=True)

@@ -198,12 +198,10 @@ class Lookup:
 
 
 def _unread(fields: Sequence[Field], unusable: Sequence[SkippedColumn]) -> Table:
-    """Return a table of which no row was read yet."""
     return Table(tuple(field.empty() for field in fields), 0, "", tuple(unusable))
 
 
 def _hash_of(where: Where, fields: Mapping[str, Field], table: Table) -> int:
-    """Check a where, and return its hash."""
     known = dict(where)
     for name, value in where.items():  # a column of whole numbers may yet turn out to hold texts
         may_be_key = name in fields and fields[name].may_be_keys and isinstance(value, str)

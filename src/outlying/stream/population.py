@@ -168,7 +168,6 @@ class StreamedPopulation:
         return self._rows(home, wheres)
 
     def _rows(self, home: Profile, wheres: Sequence[Object]) -> Targets:
-        """Return as targets the rows behind those that were drawn."""
         found: list[Target] = []
         for place, where in enumerate(wheres):
             row, values = home.drawn + place, home.values(place)
@@ -307,7 +306,6 @@ def _drawn(profile: Profile) -> tuple[Column, ...]:
 
 
 def _copy(profile: Profile, row: int) -> int:
-    """Find a row that was looked for among those that were drawn."""
     places = np.arange(profile.drawn)
     for column in profile.table.columns:
         places = places[column.same(row, places)]

@@ -336,7 +336,6 @@ def _derivations(
     facts: Mapping[str, Facts],
     options: Options,
 ) -> Iterator[Derivation]:
-    """Return what is derived from columns, by the same rules as in memory."""
     unused = {item.name for item in left_out}
     used = tuple(column for column in columns if column.name not in unused)
     return chosen(columns, Selection(used, tuple(left_out)), facts, options)

@@ -348,7 +348,6 @@ class VerifyPass:
 
 
 def _encoded(histograms: Histograms, key: _Key, cells: Mapping[str, Column]) -> Codes:
-    """Encode the cells of a column."""
     column = cells[key[0]]
     if key[1]:
         codes = column.missing().astype(np.int32)

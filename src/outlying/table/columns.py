@@ -17,13 +17,7 @@ import numpy.typing as npt
 from outlying import sentences as say
 from outlying.errors import ColumnError, InfiniteValueError, RowAt
 from outlying.options import ColumnType
-from outlying.table.row_hash import (
-    HashedCells,
-    are_long,
-    float_hashes,
-    label_hashes,
-    whole_hashes,
-)
+from outlying.table.row_hash import HashedCells, are_long, float_hashes, label_hashes, whole_hashes
 from outlying.table.values import (
     EXPECTS,
     LARGEST_EXACT_INTEGER,

@@ -377,7 +377,6 @@ def _scaled_copy(column: NumericColumn, original: NumericColumn) -> Copy | None:
 
 
 def _code(column: NumericColumn, original: CategoricalColumn, are_drawn: bool) -> Copy | None:
-    """Return that a column numbers the texts of another one; None: it does not."""
     numbers = None if original.are_of_numbers else _numbers_of(column, original)
     if numbers is None or len(numbers) < LEAST_VALUES:
         return None

@@ -189,7 +189,6 @@ def targets_in(table: Table, options: Options, asked: RowRequest) -> Targets:
 
 
 def _in_index(table: Table, values: tuple[Any, ...]) -> Where:
-    """Return what a row holds that is named by its index."""
     index = table.index or [name for name in table.names if is_unnamed(name)][:1]
     if not index:
         raise RowError(
