@@ -15,7 +15,7 @@ import numpy as np
 from benchmarks.paper.density_score import DensityScore
 from outlying.method.density import Floats, bandwidth_of, parzen, parzen_at
 from outlying.options import Discretise, Measure
-from outlying.reference.formulas import bin_numbers, histogram, outlierness
+from outlying.reference.formulas import bin_numbers, inner_edges, outlierness
 
 VALUES = 20_000
 BINS = tuple(range(2, 51))
@@ -112,6 +112,13 @@ def binned(values: Floats, kind: Discretise, bins: int) -> Histogram:
     mean, at_object = float(np.dot(shares, shares)), float(shares[own])
     scores = (outlierness(mean, at_object, measure) for measure in ("paper", "relative"))
     return Histogram(bins, edges, shares, own, *scores)
+
+
+def histogram(ordered: Floats, kind: Discretise, bins: int) -> tuple[Floats, Floats]:
+    """Return the edges of a histogram, outer ones included, and the share of rows in each bin."""
+    edges = inner_edges(ordered, kind, bins)
+    shares = np.bincount(bin_numbers(ordered, edges), minlength=len(edges) + 1) / len(ordered)
+    return np.concatenate((ordered[:1], edges, ordered[-1:])), shares
 
 
 def drawn(seed: int) -> Drawn:

@@ -175,10 +175,7 @@ def _number(is_allowed: Callable[[float], bool], allowed: str, **schema: Any) ->
 
 
 SHARE = _number(
-    lambda number: 0.0 < number <= 1.0,
-    "a number above 0, at most 1",
-    exclusiveMinimum=0,
-    maximum=1,
+    lambda number: 0.0 < number <= 1.0, "a number above 0, at most 1", exclusiveMinimum=0, maximum=1
 )
 SUPPORT = _number(
     lambda number: 0 < number < 1 or (1 <= number < math.inf and number % 1 == 0),

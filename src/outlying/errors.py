@@ -30,11 +30,7 @@ from typing import Any
 
 
 def harmless(text: str) -> str:
-    """Return text that a terminal shows as it is; ordinary text is unchanged.
-
-    Control codes, direction marks and other invisible characters are written as escapes: a name
-    must not be able to move the cursor, hide text or turn its direction.
-    """
+    """Return text with control codes, direction marks and other invisible characters as escapes."""
     if text.isascii() and text.isprintable():
         return text
     return "".join(map(_visible, text))
@@ -114,8 +110,7 @@ class OutlyingError(Exception):
     """The root of all errors that a user can cause and repair.
 
     A message is made of texts, rows and settings, said as Python does by `str` and as the command
-    line does by `shell_message`. `column`, `row`, `got` and `allowed` are there where they are
-    known. Names in messages come from files and tables: what a terminal would obey is escaped.
+    line does by `shell_message`, with escapes; `column`, `row`, `got`, `allowed` if known.
     """
 
     column: str | None = None
@@ -170,10 +165,7 @@ class NoRowsError(SourceError):
 
 
 class InfiniteValueError(SourceError):
-    """A numeric column holds an infinite value; names the column and the first such row.
-
-    Without a row it is in the object, or elsewhere: `place` says where.
-    """
+    """A numeric column holds an infinite value; names the column, and the first row or place."""
 
     column: str
 
@@ -190,10 +182,7 @@ class InfiniteValueError(SourceError):
 
 
 def not_its_own(source: str, kind: str, named: str = "") -> SourceError:
-    """Make the error of a file that would have another one read, which its author may not choose.
-
-    Whoever is given it would read for the author whatever the machine lets them read.
-    """
+    """Make the error of a file that would have another one read, with the rights of its reader."""
     what = named and f" ({shown(named)})"
     return SourceError(
         f"{source}: {kind} may read nothing but itself, and this names something else{what}; if "
@@ -249,10 +238,7 @@ class MissingExtraError(OutlyingError, ImportError):
 
 
 def installed_as(extra: str) -> str:
-    """Return what pip is to install for an extra: the clone this runs from, or the package.
-
-    A clone knows its extras itself; its name may mean nothing to pip, or something else.
-    """
+    """Return what pip is to install for an extra: the clone this runs from, or the package."""
     clone = Path(__file__).resolve().parents[2]
     if not (clone / "pyproject.toml").is_file():
         return f"'outlying[{extra}]'"

@@ -1,8 +1,4 @@
-"""Every option, declared once: its name, type, default, check, words and group.
-
-The checks of Python, the flags of commands, the fields of addresses, the schema of the API, the
-tables of the docs and the keywords that editors know (`keywords`) are all made from this.
-"""
+"""Every option, declared once: checks, flags, fields, schemas and docs are made from this."""
 
 from __future__ import annotations
 
@@ -65,10 +61,7 @@ def _some_columns(words: str, usual: str, docs: str = "") -> Any:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class PaperOptions:
-    """What the paper leaves open, for `preset="paper"` alone: the default search knows none of it.
-
-    The paper's sigma and k are `Options.min_support` and `Options.max_conditions`.
-    """
+    """What the paper leaves open beside `Options.min_support` (sigma) and `max_conditions` (k)."""
 
     min_outlierness: float = option(
         0.9, checks.SHARE, "Score from which a pair is exceptional (theta)."
@@ -107,10 +100,7 @@ class PaperOptions:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Options:
-    """How to explain; the defaults are those of the docs' page on options.
-
-    `paper` is there where the paper's own method is asked for, by `preset="paper"`.
-    """
+    """How to explain; `paper` is there where `preset="paper"` asks for the paper's own method."""
 
     min_support: float | None = option(
         None,
@@ -142,11 +132,7 @@ class Options:
     )
     columns: tuple[str, ...] | None = _some_columns("Only these columns.", "all")
     exclude: tuple[str, ...] = column_option(
-        (),
-        checks.COLUMNS.or_empty(()),
-        "Not these columns.",
-        metavar="NAMES",
-        usual="none",
+        (), checks.COLUMNS.or_empty(()), "Not these columns.", metavar="NAMES", usual="none"
     )
     properties: tuple[str, ...] | None = _some_columns(
         "Judge the cells of these columns only; others are what they are compared by.",
@@ -262,10 +248,7 @@ class Options:
         return self.contexts is None or column in self.contexts
 
     def least_rows(self, rows: int, conditions: int = 1) -> float:
-        """Return how many of all rows a context must keep (method 5, "Support").
-
-        `min_support` is a share of the rows, or a number of them from 1 on.
-        """
+        """Return how many of all rows a context must keep (method 5, "Support")."""
         if self.min_support is None:
             least = min(LEAST_ROWS, _LEAST_SHARE * rows)
             return least * conditions if conditions >= MANY_CONDITIONS else least
@@ -277,10 +260,7 @@ class Options:
         return {name: getattr(self, name) for name in _GENERAL} | own
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the options as plain values, as they stand in the JSON result.
-
-        These are names and values that `Options.of` takes.
-        """
+        """Return the options as plain values, as JSON has them and `Options.of` takes them."""
         plain = {"preset": None if self.paper is None else "paper"} | self.values()
         for name in ("columns", "exclude", "properties", "contexts", "id"):
             plain[name] = None if plain[name] is None else list(plain[name])
@@ -430,17 +410,13 @@ BAGGING = declared(Bagging, "Feature bagging")
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class DetectOptions:
-    """What ranked the rows: a detector in words, how many rows it was to flag, its options.
-
-    `lowest` tells that low scores are abnormal; `bagging` is None where something else than feature
-    bagging gave the scores; `by_strength` tells that these are strengths of findings.
-    """
+    """What ranked the rows: a detector in words, how many rows it was to flag, its options."""
 
     detector: str
     top: int | None  # None: all exceptional rows
-    lowest: bool = False
-    bagging: Bagging | None = None
-    by_strength: bool = False
+    lowest: bool = False  # whether low scores are abnormal
+    bagging: Bagging | None = None  # None: something else gave the scores
+    by_strength: bool = False  # whether these are strengths of findings
     fdr: float | None = None  # the share of false ones among exceptional rows
     alerts: int | None = None  # so many rows are exceptional
 

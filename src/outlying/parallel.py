@@ -1,10 +1,8 @@
 """Work on many items by several threads or processes: results in order, the same as from one.
 
-Threads serve where compiled code does the work; it lets others run meanwhile. Short work stays in
-this process. Longer work in Python goes to other processes, on every system: fresh interpreters,
-because a fork of a process with threads may wait for ever for a lock that one of them held. They
-do not run the caller's script. Each is served by a thread of its own through a pair of pipes, so
-that the death of one blocks nobody, and what it was working on is known.
+Threads serve where compiled code works. Longer work in Python goes to other processes: fresh
+interpreters, because a fork of a process with threads may wait for ever for a lock that one of them
+held. They do not run the caller's script. The death of one blocks nobody, and its item is known.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import outlying
 from outlying.options import Discretise
-from outlying.reference.formulas import binned, histogram
+from outlying.reference.formulas import bin_numbers, binned, inner_edges
 from outlying.table.columns import CategoricalColumn, numeric_column
 from tests import naive, strategies
 from tests.conftest import Run
@@ -104,10 +104,11 @@ def test_huge_numbers_do_not_overflow() -> None:
     assert cut([-1.7e308, 0.0, 1.7e308], "equi-width", 3).codes.tolist() == [0, 1, 2]
 
 
-def test_a_histogram_has_its_edges_and_shares() -> None:
-    edges, shares = histogram(np.array([0.0, 1.0, 2.0, 3.0, 4.0]), "equi-width", 2)
-    assert edges.tolist() == [0, 2, 4]
-    assert shares.tolist() == [0.6, 0.4]
+def test_bins_end_at_even_distances() -> None:
+    values = np.array([0.0, 1.0, 2.0, 3.0, 4.0])
+    edges = inner_edges(values, "equi-width", 2)
+    assert edges.tolist() == [2]
+    assert bin_numbers(values, edges).tolist() == [0, 0, 0, 1, 1]
 
 
 def test_dates_are_cut_as_dates() -> None:

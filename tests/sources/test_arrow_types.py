@@ -187,7 +187,6 @@ def test_texts_have_the_numbers_of_their_labels() -> None:
 def test_numbers_are_looked_at_once() -> None:
     plain = Numbers.of(np.array([2.0, -1.0]))
     assert (plain.missing, plain.infinite, plain.low, plain.high) == (0, 0, -1.0, 2.0)
-    assert not plain.has_gaps
     odd = Numbers.of(np.array([2.0, np.nan, np.inf, -np.inf, 1.0]))
     assert (odd.missing, odd.infinite, odd.low, odd.high) == (1, 2, 1.0, 2.0)
     assert np.isnan(odd.values).tolist() == [False, True, True, True, False]
@@ -195,7 +194,6 @@ def test_numbers_are_looked_at_once() -> None:
     assert (kept.missing, kept.infinite, kept.low, kept.high) == (1, 0, 2.0, math.inf)
     none = Numbers.of(np.array([]))
     assert math.isnan(none.low)
-    assert not none.has_gaps
 
 
 # --- declared types -------------------------------------------------------------------------

@@ -59,11 +59,8 @@ class CalendarFacts:
         """Count moments in microseconds, or `rows` of each; NaN is missing."""
         known = _in_calendar(values)
         days, minutes = _split(_chosen(values, known))
-        if rows is None:
-            return cls(_distinct(days), np.bincount(minutes, minlength=MINUTES))
-        counted = np.zeros(MINUTES, dtype=np.int64)
-        np.add.at(counted, minutes, rows[known])
-        return cls(_distinct(days), counted)
+        counts = np.bincount(minutes, None if rows is None else rows[known], MINUTES)
+        return cls(_distinct(days), counts.astype(np.int64))
 
     def merged(self, other: CalendarFacts) -> CalendarFacts:
         """Return the facts of the rows of both."""

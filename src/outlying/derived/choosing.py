@@ -162,11 +162,7 @@ def with_relations(
     most: int,
     known: Sequence[Column] | None = None,
 ) -> Selection:
-    """Add what columns of a table in memory say of each other.
-
-    Of a large table, `most` rows are drawn, as for a stream; `known` are columns of relations that
-    were found before.
-    """
+    """Add what columns of a table in memory say of each other, by `most` rows or as `known`."""
     by_name = {column.name: column for column in selection.columns}
     found: Sequence[Derivation]
     if known is not None:
@@ -187,10 +183,7 @@ def with_relations(
 def find_relations(
     columns: Sequence[Column], names: Collection[str], options: Options, drawn: Rows
 ) -> list[Relation]:
-    """Return the relations between columns, as rows drawn in any order show them.
-
-    `names` are those of all columns of the table: no relation is called like one of them.
-    """
+    """Return the relations between columns, as rows drawn show them, if no name is taken."""
     if not options.derive or not 2 <= len(columns) <= MOST_COLUMNS:
         return []
     ordered = sorted(columns, key=lambda column: column.name)

@@ -107,11 +107,7 @@ class TextDerivation(PartDerivation):
         if self.part in (Part.LENGTH, Part.WORDS):
             values = np.array([*parts, np.nan])[parent.codes]
             return NumericColumn(self.name, "integer", frozen(values), self)
-        labels = sorted(set(map(str, parts)))
-        code_of = {label: code for code, label in enumerate(labels)}
-        codes = np.array([*(code_of[str(part)] for part in parts), -1], dtype=np.int32)
-        found = frozen(codes[parent.codes])
-        return CategoricalColumn(self.name, "text", found, tuple(labels), origin=self)
+        return self._labelled(list(map(str, parts)), parent.codes)
 
     def parts(self, texts: Sequence[str]) -> Sequence[float] | Sequence[str]:
         """Return the part of each text: numbers, or words for categories."""
@@ -390,9 +386,7 @@ class KeyFacts:
         if rows is None:
             return cls(*np.unique(values[known], return_counts=True))
         distinct, places = np.unique(values[known], return_inverse=True)
-        counts = np.zeros(len(distinct), dtype=np.int64)
-        np.add.at(counts, places, rows[known])
-        return cls(distinct, counts)
+        return cls(distinct, np.bincount(places, rows[known], len(distinct)).astype(np.int64))
 
     def merged(self, other: KeyFacts) -> KeyFacts:
         """Return the facts of the rows of both."""

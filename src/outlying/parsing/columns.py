@@ -61,9 +61,8 @@ def as_read(table: Table, options: Options) -> Table:
         if column.name in declared or is_compared(column.name, table, options):
             read, note = _as_read(column, declared.get(column.name), knows_types=knows_types)
         columns.append(read)
-        notes += (
-            [] if note is None else [say.COLUMN_WAS.format(column=repr(column.name), said=note)]
-        )
+        if note is not None:
+            notes.append(say.COLUMN_WAS.format(column=repr(column.name), said=note))
     return dataclasses.replace(table, columns=tuple(columns), notes=tuple(notes))
 
 

@@ -204,13 +204,6 @@ def bin_numbers(values: Floats, edges: Floats) -> Codes:
     return np.searchsorted(edges, values, side="left").astype(np.int32)
 
 
-def histogram(ordered: Floats, kind: Discretise, bins: int) -> tuple[Floats, Floats]:
-    """Return the edges of a histogram, outer ones included, and the share of rows in each bin."""
-    edges = inner_edges(ordered, kind, bins)
-    shares = np.bincount(bin_numbers(ordered, edges), minlength=len(edges) + 1) / len(ordered)
-    return np.concatenate((ordered[:1], edges, ordered[-1:])), shares
-
-
 def _bin_labels(form: Form, lows: Floats, highs: Floats) -> tuple[str, ...]:
     """Return bins named by their ends; in full where short names would be the same."""
     bins = list(zip(lows.tolist(), highs.tolist(), strict=True))

@@ -101,12 +101,8 @@ def gaps(array: Any) -> Mask | None:
 
 def filled(array: Any, value: float) -> npt.NDArray[Any]:
     """Return the numbers of an Arrow array, with this one in place of missing ones."""
-    missing = gaps(array)
-    return (
-        held(array)
-        if missing is None
-        else np.where(missing, held(array).dtype.type(value), held(array))
-    )
+    values, missing = held(array), gaps(array)
+    return values if missing is None else np.where(missing, values.dtype.type(value), values)
 
 
 Array: TypeAlias = "pa.Array | pa.ChunkedArray"

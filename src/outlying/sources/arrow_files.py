@@ -36,14 +36,7 @@ from outlying.sources.passes import (
     shape_of,
 )
 from outlying.sources.recognise import name_of, translate_errors
-from outlying.sources.remote import (
-    Place,
-    find_places,
-    is_several,
-    open_place,
-    path_in,
-    remote_errors,
-)
+from outlying.sources.remote import Place, find_places, is_several, open_place, remote_errors
 from outlying.table.table import Table
 
 File: TypeAlias = "InputFile | Place"
@@ -80,20 +73,16 @@ def stream(data: Files | str) -> ArrowFeeder:
         return ArrowFeeder(data.source, lambda: map(look, data.unchanged_files()), data.notes)
 
     def places() -> list[Place]:
-        return find_places(data) if _is_several(data) else [open_place(data, is_part=True)]
+        return find_places(data) if is_several(data) else [open_place(data, is_part=True)]
 
     return ArrowFeeder(name_of(data), lambda: map(_parquet, places()))
 
 
 def is_large(address: str) -> bool:
     """Return whether a file, a pattern or a folder is rather streamed than read into memory."""
-    if _is_several(address):
+    if is_several(address):
         return True
     return (open_place(address, is_part=True).state()[0] or 0) > registry.LARGE
-
-
-def _is_several(address: str) -> bool:
-    return is_several(address, registry.suffix_of(path_in(address), (".parquet",)))
 
 
 # --- one file of each format ---------------------------------------------------------------------

@@ -143,18 +143,18 @@ def from_arrow(
 
 def _form_of_reals(numbers: Floats) -> Form:
     """Return whether numbers count as whole: with gaps, if all are, as pandas holds them."""
-    gaps = np.isnan(numbers)
-    if not gaps.any() or not _are_whole(numbers[:_FIRST]):
+    known = numbers[~np.isnan(numbers)]
+    if not 0 < len(known) < len(numbers) or not are_whole(numbers):
         return "number"
-    known = numbers[~gaps]
-    if len(known) == 0 or np.abs(known).max() > LARGEST_EXACT_INTEGER:
-        return "number"
-    return "integer" if _are_whole(known) else "number"
+    return "number" if np.abs(known).max() > LARGEST_EXACT_INTEGER else "integer"
 
 
-def _are_whole(numbers: Floats) -> bool:
+def are_whole(numbers: Floats) -> bool:
     """Return whether all numbers are whole, those that are missing apart."""
-    return bool(np.all((numbers == np.floor(numbers)) | np.isnan(numbers)))
+    return all(
+        bool(np.all((some == np.floor(some)) | np.isnan(some)))
+        for some in (numbers[:_FIRST], numbers[_FIRST:])
+    )
 
 
 # --- columns of batches --------------------------------------------------------------------------
@@ -183,11 +183,6 @@ class Numbers:
             values = np.where(np.isinf(values), np.nan, values) if infinite else values
         low, high = (float(f.reduce(values, initial=np.nan)) for f in (np.fmin, np.fmax))
         return cls(values, missing, infinite, low + 0.0, high + 0.0)
-
-    @property
-    def has_gaps(self) -> bool:
-        """Whether any of the values is NaN."""
-        return self.missing + self.infinite > 0
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -253,7 +248,11 @@ class Field:
         if self.written is not None:
             parsed = self.written.numbers(coded.texts.to_pylist())
         else:
-            parsed = np.array([self._number_in(label) for label in coded.labels])
+            is_plain = self.form in ("number", "integer")
+            cells = (float(label) if is_plain else label for label in coded.labels)
+            parsed = np.array(
+                [parsed_number(self.name, cell, self.read_as, "some row") for cell in cells]
+            )
         values = np.append(parsed, math.nan)[coded.codes]
         return Numbers.of(values, is_finite=self.is_compared)
 
@@ -279,11 +278,6 @@ class Field:
         """Make a column of categories, be they texts that are read as numbers."""
         form = self.read_as if self.written is None else self.form
         return dataclasses.replace(self.coded(array).column(self.name), form=form)
-
-    def _number_in(self, label: str | bool) -> float:
-        is_plain = self.form in ("number", "integer")
-        value = float(label) if is_plain else label
-        return parsed_number(self.name, value, self.read_as, "some row")
 
 
 # --- tables ---------------------------------------------------------------------------------------

@@ -59,8 +59,8 @@ def read(file: InputFile) -> Table:
             footers: list[str] = []
             copy, plain = _rewrite(file, layout, folder, footers)
             table = collected(CsvFeeder(Files(copy.source, (copy,)), plain, in_order=True))
-            below = [_lines_note("below", footers)] if footers else []
-            return without_totals(dataclasses.replace(table, notes=(*table.notes, *below)))
+            notes = (*table.notes, *_lines_note("below", footers))
+            return without_totals(dataclasses.replace(table, notes=notes))
 
 
 def stream(files: Files) -> CsvFeeder:
@@ -118,8 +118,9 @@ class CsvFeeder(Feeder):
         text = pa.large_string()
         fields = [SourceField(name, f"c{place}", text, text) for place, name in enumerate(names)]
         fields += [SourceField(key, "", v.type, v.type) for key, v in self._keys.items()]
-        notes = (*self.files.notes, *layout.notes, *(() if self._has_header else (say.NO_HEADER,)))
-        return SourceShape(tuple(fields), notes=notes)
+        notes = [*self.files.notes, *_lines_note("above", layout.titles)]
+        notes += [] if self._has_header else [say.NO_HEADER]
+        return SourceShape(tuple(fields), notes=tuple(notes))
 
     def _connection(self) -> AbstractContextManager[DuckDBPyConnection]:
         large: engine.Config = {"arrow_large_buffer_size": True}
@@ -205,11 +206,6 @@ class TextLayout:
     """Known of our own copies only; elsewhere the engine finds it."""
     titles: tuple[str, ...] = dataclasses.field(default=(), compare=False)
 
-    @property
-    def notes(self) -> list[str]:
-        """What a reader should know about lines that are no part of the table."""
-        return [_lines_note("above", self.titles)] if self.titles else []
-
     def __str__(self) -> str:
         lines = "1 other line" if self.skipped_lines == 1 else f"{self.skipped_lines} other lines"
         below = f" below {lines}" if self.skipped_lines else ""
@@ -249,10 +245,10 @@ def _blank_lines(lines: Sequence[str]) -> int:
     return next((place for place, line in enumerate(lines) if line.strip()), len(lines))
 
 
-def _lines_note(where: str, lines: Sequence[str]) -> str:
+def _lines_note(where: str, lines: Sequence[str]) -> list[str]:
     shown = repr(printable("; ".join(lines)))
     text = say.LINES_LEFT_OUT[len(lines) > 1]
-    return text.format(count=len(lines), where=where, lines=shown)
+    return [text.format(count=len(lines), where=where, lines=shown)] if lines else []
 
 
 def _look_at(lines: Sequence[str], delimiter: str) -> tuple[tuple[str, ...], int, list[int]]:

@@ -19,10 +19,9 @@ from outlying.parsing import pa
 from outlying.sources.columns import skipped, unique_names
 from outlying.sources.duckdb import (
     TableSql,
-    choose_table,
+    find_table,
     identifier,
     literal,
-    no_such_table,
     readings_of,
     relation_of,
     select_list,
@@ -145,11 +144,7 @@ class AdbcFeeder(Feeder):
         kinds = {name: what or comes[name] for name, (_, what) in plans.items()}
         return shape_of(self.source, kinds, sql)
 
-    def _plans(
-        self,
-        cursor: Any,  # noqa: ARG002
-        names: Sequence[str],
-    ) -> list[tuple[str, str | None]]:
+    def _plans(self, cursor: Any, names: Sequence[str]) -> list[tuple[str, str | None]]:  # noqa: ARG002
         """Write the SQL that selects each column; or say what it holds that cannot be used."""
         return [(f"t.{identifier(name)}", None) for name in names]
 
@@ -199,11 +194,11 @@ class PostgresFeeder(AdbcFeeder):
 
     def _find(self, cursor: Any, source: str, table: str | None) -> TableSql:
         known = [name for (name,) in _rows(cursor, _POSTGRES_TABLES)]
-        name = choose_table(source, table, known)
-        for sql in readings_of(name):
-            if _rows(cursor, f"SELECT to_regclass({literal(sql)})::text") != [(None,)]:
-                return TableSql(sql, name, is_query=False)
-        raise no_such_table(source, name, known)
+
+        def is_there(sql: str) -> bool:
+            return _rows(cursor, f"SELECT to_regclass({literal(sql)})::text") != [(None,)]
+
+        return find_table(source, table, known, is_there)
 
     def _plans(self, cursor: Any, names: Sequence[str]) -> list[tuple[str, str | None]]:
         plans = []
@@ -271,10 +266,7 @@ class SqliteFeeder(AdbcFeeder):
 
     def _find(self, cursor: Any, source: str, table: str | None) -> TableSql:
         known = [name for (name,) in _rows(cursor, _SQLITE_TABLES)]
-        name = choose_table(source, table, known)
-        if name not in known:
-            raise no_such_table(source, name, known)
-        return TableSql(identifier(name), name, is_query=False)
+        return find_table(source, table, known, set(map(identifier, known)).__contains__)
 
     def _inspect(self) -> SourceShape:
         with _cursor(self.source, self._connected) as cursor:

@@ -200,8 +200,7 @@ def select_list(columns: Sequence[str]) -> str:
 
 def readings_of(table: str) -> list[str]:
     """Write the ways to understand the name of a table: as it is, or divided at its dots."""
-    parts = table.split(".")
-    return [identifier(table), *([".".join(map(identifier, parts))] if len(parts) > 1 else [])]
+    return list(dict.fromkeys([identifier(table), ".".join(map(identifier, table.split(".")))]))
 
 
 def literal_path(path: Path) -> str:
@@ -209,21 +208,19 @@ def literal_path(path: Path) -> str:
     return re.sub(r"[*?\[]", r"[\g<0>]", str(path.absolute()))
 
 
-def choose_table(source: str, table: str | None, known: Sequence[str]) -> str:
-    """Return the name of the table to read; one of several has to be named."""
-    if table is not None:
-        return table
-    if len(known) == 1:
-        return known[0]
-    if not known:
+def find_table(
+    source: str, table: str | None, known: Sequence[str], is_there: Callable[[str], bool]
+) -> TableSql:
+    """Find a table by its name, read in any way, or the only one there is."""
+    if table is None and not known:
         raise SourceError(f"{source}: holds no table")
-    shown = ", ".join(known[:20]) + (", ..." if len(known) > 20 else "")
-    raise SourceError(f"{source}: holds {len(known)} tables; name one with table=: {shown}")
-
-
-def no_such_table(source: str, table: str, known: Sequence[str]) -> SourceError:
-    """Make the error of a table that is not there."""
-    return SourceError(f"{source}: {unknown_name('table', table, known)}")
+    if table is None and len(known) > 1:
+        shown = ", ".join(known[:20]) + (", ..." if len(known) > 20 else "")
+        raise SourceError(f"{source}: holds {len(known)} tables; name one with table=: {shown}")
+    name = known[0] if table is None else table
+    for sql in filter(is_there, readings_of(name)):
+        return TableSql(sql, name, is_query=False)
+    raise SourceError(f"{source}: {unknown_name('table', name, known)}")
 
 
 # --- feeders -------------------------------------------------------------------------------------
@@ -305,11 +302,9 @@ def _types_of(relation: DuckDBPyRelation) -> dict[str, str]:
     return dict(zip(relation.columns, kinds, strict=True))
 
 
-@contextmanager
-def reader_of(relation: DuckDBPyRelation) -> Iterator[pa.RecordBatchReader]:
+def reader_of(relation: DuckDBPyRelation) -> AbstractContextManager[pa.RecordBatchReader]:
     """Read a relation as batches of Arrow; closed whatever happens."""
-    with contextlib.closing(relation.to_arrow_reader(BATCH_ROWS)) as reader:
-        yield reader
+    return contextlib.closing(relation.to_arrow_reader(BATCH_ROWS))
 
 
 # --- files and open connections ------------------------------------------------------------------
@@ -378,13 +373,14 @@ def _check_select(connection: DuckDBPyConnection, source: str, query: str) -> No
 def _find_table(connection: DuckDBPyConnection, source: str, table: str | None) -> TableSql:
     import duckdb
 
-    known = [row[0] for row in connection.sql(_TABLES).fetchall()]
-    name = choose_table(source, table, known)
-    for sql in readings_of(name):
+    def is_there(sql: str) -> bool:
         with contextlib.suppress(duckdb.CatalogException, duckdb.BinderException):
             connection.sql(f"SELECT * FROM {sql}")  # noqa: S608 (quoted)
-            return TableSql(sql, name, is_query=False)
-    raise no_such_table(source, name, known)
+            return True
+        return False
+
+    known = [row[0] for row in connection.sql(_TABLES).fetchall()]
+    return find_table(source, table, known, is_there)
 
 
 @contextmanager

@@ -178,10 +178,10 @@ def _quiet() -> Iterator[None]:
 
 def fetch(address: str) -> Any:
     """Copy a file, or the files of a pattern or folder; those of Parquet stay where they are."""
-    suffix = registry.suffix_of(path_in(address), registry.SUFFIXES)
+    suffix = registry.suffix_of(_path_in(address), registry.SUFFIXES)
     if suffix == ".parquet" and _gives_parts(address):
         return address
-    if not is_several(address, suffix):
+    if not is_several(address):
         place = open_place(address, is_part=False)
         return PrivateCopy(place.source, _chunks(place), suffix or "")
     folder = open_place(address, is_part=True)
@@ -202,7 +202,7 @@ def fetch(address: str) -> Any:
 def _gives_parts(address: str) -> bool:
     """Return whether a server gives parts of a file; some web servers do not."""
     place = open_place(address, is_part=True)
-    if is_several(address, ".parquet") or not _is_web(place.path):
+    if is_several(address) or not _is_web(place.path):
         return True
     with remote_errors(place.source):
         try:
@@ -216,17 +216,18 @@ def _is_web(path: str) -> bool:
     return path.startswith(("http://", "https://"))
 
 
-def path_in(address: str) -> str:
+def _path_in(address: str) -> str:
     """Return the path of an address, without what is asked for or signed behind it."""
     parts = urlsplit(address)
     return unquote(parts.path) if parts.scheme in ("http", "https") else address.split("://")[1]
 
 
-def is_several(address: str, suffix: str | None) -> bool:
+def is_several(address: str) -> bool:
     """Return whether an address is a pattern or a folder; the web knows neither."""
     if _is_web(address):
         return False
-    return glob.has_magic(address) or address.endswith("/") or suffix is None
+    is_folder = registry.suffix_of(_path_in(address), registry.SUFFIXES) is None
+    return glob.has_magic(address) or address.endswith("/") or is_folder
 
 
 def find_places(address: str) -> list[Place]:

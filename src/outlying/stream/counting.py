@@ -22,7 +22,7 @@ from outlying.parsing.columns import Decision, decide
 from outlying.parsing.reading import FORMS, Reading, Tally, declared_kind
 from outlying.sources import arrow_arrays as arrays
 from outlying.sources.arrow_arrays import Array, Coded, whole
-from outlying.sources.columns import Field, Numbers
+from outlying.sources.columns import Field, Numbers, are_whole
 from outlying.table.columns import Column, Floats, Rows, not_as_declared
 from outlying.table.row_hash import (
     MISSING_HASH,
@@ -164,16 +164,16 @@ class ColumnTotals:
     is_exact: bool = True  # whether they were counted, not estimated
     counts_rows: bool = False  # whether its numbers are those of the rows, in any order
 
-    def joined(self, new: Column, labels: int) -> ColumnTotals:
+    def joined(self, new: Column, known: Column) -> ColumnTotals:
         """Take in one more row, the only one of a column with the labels that are known."""
         if new.is_missing(0):
             return dataclasses.replace(self, missing=self.missing + 1)
         if new.is_numeric:
             low, high = np.fmin(self.low, new.values[0]), np.fmax(self.high, new.values[0])
             return dataclasses.replace(self, low=float(low), high=float(high))
-        are_known = labels == self.distinct  # all that there are
-        more = len(new.labels) - labels if are_known else 0
-        return dataclasses.replace(self, distinct=(self.distinct or 0) + more)
+        if known.is_numeric or len(known.labels) != self.distinct:  # not all that there are
+            return self
+        return dataclasses.replace(self, distinct=len(new.labels))
 
 
 @dataclasses.dataclass(slots=True)
@@ -275,13 +275,14 @@ class ColumnCounts:
         if self.hash_sum is not None:
             # of the numbers of rows no two are alike
             is_wide = found.low >= 0 and found.high - found.low >= len(found.values) - 1
-            may_count_rows = field.read_as == "integer" and is_wide and not found.has_gaps
+            has_gaps = found.missing + found.infinite > 0
+            may_count_rows = field.read_as == "integer" and is_wide and not has_gaps
             self._add_hashes(_hash_sum(found.values) if may_count_rows else None)
         if isinstance(self.parts, CalendarFacts):
             self.parts = self.parts.merged(CalendarFacts.of(found.values))
         elif self.parts is not None:
-            are_whole = _are_whole(found.values)
-            self.parts = _merged(self.parts, KeyFacts.of(found.values) if are_whole else None)
+            keys = KeyFacts.of(found.values) if are_whole(found.values) else None
+            self.parts = _merged(self.parts, keys)
         if self.clock is not None:
             self.clock = _merged_clocks(self.clock, CalendarFacts.of_clock(found.values))
         cells = _number_cells(field, found, array)
@@ -301,7 +302,7 @@ class ColumnCounts:
                 low, high = int(known.min()), int(known.max())
                 self.long += int(np.count_nonzero(are_long(known)))
         elif self.is_whole and field.form == "number":
-            self.is_whole = _are_whole(found.values)
+            self.is_whole = are_whole(found.values)
         self._widen(low, high)
 
     def part_facts(self, field: Field, rows: int) -> Facts | None:
@@ -393,8 +394,8 @@ def typed_by_all_rows(field: Field, counts: ColumnCounts, rows: int) -> Field:
             return dataclasses.replace(field, form="number")
         return dataclasses.replace(field, wanted=field.wanted or "categorical")
     known = rows - counts.missing - counts.infinite
-    are_whole = counts.is_whole and max(-counts.low, counts.high) <= LARGEST_EXACT_INTEGER
-    if field.form == "number" and counts.missing and known and are_whole and not counts.infinite:
+    is_whole = counts.is_whole and max(-counts.low, counts.high) <= LARGEST_EXACT_INTEGER
+    if field.form == "number" and counts.missing and known and is_whole and not counts.infinite:
         return dataclasses.replace(field, form="integer")
     return field
 
@@ -436,11 +437,3 @@ def _label_hashes(field: Field, coded: Coded) -> Hashes:
 
 def _is_at_limit(found: Numbers) -> bool:
     return max(abs(found.low), abs(found.high)) >= LARGEST_EXACT_INTEGER
-
-
-def _are_whole(values: Floats) -> bool:
-    """Return whether all numbers are whole, those that are missing apart."""
-    return all(
-        bool(np.all((some == np.floor(some)) | np.isnan(some)))
-        for some in (values[:1000], values[1000:])
-    )

@@ -38,7 +38,7 @@ from outlying.table.row_hash import (
 )
 from outlying.table.selection import Copy, are_codes, copies_in, may_count_rows, row_numbers
 from outlying.table.table import SkippedColumn, Table, where_text
-from outlying.table.targets import RowRequest, Where, check_where, is_mark, no_mark, not_a_mark
+from outlying.table.targets import RowRequest, Where, check_where, marks_in, no_mark, not_a_mark
 from outlying.table.values import Value, is_missing, text_of, without_trailing_zero
 
 #: One where may stand for this many rows.
@@ -259,11 +259,8 @@ def _are_read(field: Field, values: Sequence[Any]) -> bool:
 def _marked(field: Field, array: Array) -> tuple[Rows, tuple[Value, ...]]:
     """Return the rows that a column marks, and one of the values that are no marks."""
     column = Field(field.name, field.form, is_compared=False).column(array)
-    _, first, codes = np.unique(column.content()[1], return_index=True, return_inverse=True)
-    values = [column.value(row) for row in first.tolist()]
-    marks = [is_mark(value) for value in values]
-    wrong = [value for value, mark in zip(values, marks, strict=True) if mark is None]
-    return np.flatnonzero(np.array([mark is True for mark in marks])[codes]), _first(wrong)
+    rows, wrong = marks_in(column)
+    return rows, _first([column.value(row) for row in wrong])
 
 
 def _first(values: Sequence[Value]) -> tuple[Value, ...]:

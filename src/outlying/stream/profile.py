@@ -260,9 +260,7 @@ class Profile:
         known = {column.name: column for column in self.table.columns}
         own = {column.name: column for column in new}
         unread = [item for item in self.skipped if item.name not in known]
-        facts = {
-            name: self.facts[name].joined(item, _labels(known[name])) for name, item in own.items()
-        }
+        facts = {name: self.facts[name].joined(item, known[name]) for name, item in own.items()}
         counting = {item.name: item for item in self.skipped if item.why is SkipReason.ROW_NUMBER}
         names = {name for copy in self.copies for name in (copy.name, copy.original)}
         longer = {name: known[name].with_value(own[name].cell(0)) for name in names}
@@ -371,10 +369,6 @@ def _left_out(
         )
         if skip is not None:
             yield skip
-
-
-def _labels(column: Column) -> int:
-    return 0 if column.is_numeric else len(column.labels)
 
 
 def _summary(column: Column, facts: ColumnTotals, rows: int) -> ColumnSummary:

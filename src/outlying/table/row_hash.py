@@ -148,9 +148,7 @@ def _hashes_of_whole(numbers: Floats, complements: Hashes, long: Mask) -> Hashes
 def label_hashes(labels: Sequence[str] | Sequence[bool]) -> Hashes:
     """Return the hashes of the texts of labels."""
     texts = [str(label).encode("utf-8", "surrogatepass") for label in labels]
-    offsets = np.zeros(len(texts) + 1, dtype=np.int64)
-    np.cumsum([len(text) for text in texts], out=offsets[1:])
-    return text_hashes(b"".join(texts), offsets)
+    return text_hashes(b"".join(texts), np.cumsum([0, *map(len, texts)], dtype=np.int64))
 
 
 def text_hashes(buffer: Any, offsets: Rows) -> Hashes:

@@ -297,12 +297,19 @@ def not_a_mark(name: str, value: Value, place: str) -> str:
 def marked_rows(table: Table, name: str) -> list[int]:
     """Find the rows that a column marks; there may be none."""
     column = table.column(name)
-    marks = [is_mark(column.value(row)) for row in range(table.rows)]
-    if None in marks:
-        row = marks.index(None)
-        place = f"data row {row + 1} (counted from 1)"
-        raise RowError(not_a_mark(name, column.value(row), place))
-    return [row for row, is_marked in enumerate(marks) if is_marked]
+    rows, wrong = marks_in(column)
+    if wrong:
+        place = f"data row {wrong[0] + 1} (counted from 1)"
+        raise RowError(not_a_mark(name, column.value(wrong[0]), place))
+    return list(map(int, rows))
+
+
+def marks_in(column: Column) -> tuple[Rows, list[int]]:
+    """Return the rows that a column marks, and the first row of each value that is no mark."""
+    _, first, codes = np.unique(column.content()[1], return_index=True, return_inverse=True)
+    marks = [(row, is_mark(column.value(row))) for row in first.tolist()]
+    rows = np.flatnonzero(np.array([mark is True for _, mark in marks], dtype=bool)[codes])
+    return rows, sorted(row for row, mark in marks if mark is None)
 
 
 def no_mark(name: str) -> str:
