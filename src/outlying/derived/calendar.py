@@ -58,7 +58,7 @@ class CalendarFacts:
     def of(cls, values: Floats, rows: Counts | None = None) -> CalendarFacts:
         """Count moments in microseconds, or `rows` of each; NaN is missing."""
         known = _in_calendar(values)
-        days, minutes = _split(_chosen(values, known))
+        days, minutes = _split(values[known])
         counts = np.bincount(minutes, None if rows is None else rows[known], MINUTES)
         return cls(_distinct(days), counts.astype(np.int64))
 
@@ -169,7 +169,7 @@ class CalendarDerivation(PartDerivation):
         assert parent.is_numeric  # noqa: S101 - moments are numbers inside
         values = MINUTE * _clock_minutes(parent.values) if self.is_clock else parent.values
         known = _in_calendar(values)
-        days, minutes = _split(_chosen(values, known))
+        days, minutes = _split(values[known])
         if self.part in (Part.WEEKDAY, Part.MONTH):
             of_week = self.part is Part.WEEKDAY
             codes = np.full(len(known), -1, dtype=np.int32)
@@ -231,10 +231,6 @@ def _clock_minutes(values: Floats) -> Floats:
 def _in_calendar(values: Floats) -> npt.NDArray[np.bool_]:
     """Return which moments are known, and not so far away that no calendar has them."""
     return np.abs(values) < _FARTHEST
-
-
-def _chosen(values: Floats, known: npt.NDArray[np.bool_]) -> Floats:
-    return values if known.all() else values[known]
 
 
 def _split(values: Floats) -> tuple[Days, npt.NDArray[np.int64]]:

@@ -170,13 +170,11 @@ def _is_rare_beside(rows: int, usual: int) -> bool:
 
 
 def _slips(counts: Mapping[str, int], most_comparisons: int) -> dict[str, Intended]:
-    frequent = sorted(label for label, rows in counts.items() if _is_frequent(label, rows))
-    if not frequent:
-        return {}
-    most = max(counts[label] for label in frequent)
-    rare = sorted(
-        label for label, rows in counts.items() if rows <= _most_misspelt(most) and _is_word(label)
-    )
+    words = {label: rows for label, rows in counts.items() if not label.isdigit()}
+    often = [label for label, rows in words.items() if rows + 1 >= LEAST_TOGETHER]
+    frequent = sorted(label for label in often if _letters(label) >= LEAST_LETTERS[1])
+    most = _most_misspelt(max((words[label] for label in frequent), default=0))
+    rare = sorted(label for label, rows in words.items() if frequent and rows <= most)
     found: dict[str, tuple[int, int, str]] = {}
     for label, other, edits in _near(rare, frequent, most_comparisons):
         if _looks_misspelt(label, other, edits, counts):
@@ -185,17 +183,9 @@ def _slips(counts: Mapping[str, int], most_comparisons: int) -> dict[str, Intend
     return {label: Intended(other, -rows) for label, (_, rows, other) in found.items()}
 
 
-def _is_frequent(label: str, rows: int) -> bool:
-    return rows + 1 >= LEAST_TOGETHER and _is_word(label) and _letters(label) >= LEAST_LETTERS[1]
-
-
 def _most_misspelt(rows: int) -> int:
     """Return in how many rows a label may be misspelt in the same way."""
     return max(1, rows // RARER)
-
-
-def _is_word(label: str) -> bool:
-    return not label.isdigit()
 
 
 def _letters(label: str) -> int:

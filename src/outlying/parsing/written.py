@@ -11,7 +11,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from outlying.table.values import Floats, Form, Mask
+from outlying.table.values import DAY, Floats, Form, Mask
 
 _SYMBOLS = "$€£¥₹₽₩₪₺₫₴₦฿₱¢₿"
 _CODES = (
@@ -243,7 +243,6 @@ UNITS: dict[str, float] = {
     **dict.fromkeys(("m", "min", "minute"), 60e6),
     **dict.fromkeys(("s", "sec", "second"), 1e6),
 }
-_DAY_US = 86_400_000_000
 _PIVOT = 69  # two digits from here on are of the last century, as POSIX has it
 
 
@@ -342,7 +341,7 @@ def read_moments(
     year, month, day = _day(part, shape, order)
     days, is_day = _days(year, month, day)
     behind = (_or_zero(part, "zh", len(texts)) * 60 + _or_zero(part, "zm", len(texts))) * 60_000_000
-    values = days * _DAY_US + clock - shape.behind * behind
+    values = days * DAY + clock - shape.behind * behind
     return values.astype(np.float64), is_clock & is_day
 
 

@@ -17,11 +17,11 @@ import numpy.typing as npt
 from outlying.parsing import pa
 from outlying.table.columns import CategoricalColumn, Codes, Floats, Mask, Rows, frozen
 from outlying.table.row_hash import Hashes, text_hashes
-from outlying.table.values import EXPECTS, TIMES, Form, is_missing, label_text, value_of
+from outlying.table.values import DAY, EXPECTS, TIMES, Form, is_missing, label_text, value_of
 
 _MICROSECONDS = {
-    "W": 604_800_000_000,
-    "D": 86_400_000_000,
+    "W": 7 * DAY,
+    "D": DAY,
     "h": 3_600_000_000,
     "m": 60_000_000,
     "s": 1_000_000,
@@ -109,7 +109,6 @@ Array: TypeAlias = "pa.Array | pa.ChunkedArray"
 
 _NOT_A_TIME = np.iinfo(np.int64).min
 _MOST_BYTES = 1 << 31  # that texts of Arrow's shorter type may have
-_DAY = 86_400_000_000  # microseconds
 _FEW = 64  # texts that are soon compared
 _FIRST = 4096  # rows that tell whether nearly all texts differ, or whether all are used
 
@@ -226,7 +225,7 @@ def _durations(array: Any) -> Any:
     days = parts["months"].astype(np.int64) * 30 + parts["days"]
     rest = parts[third[0]].astype(np.int64)
     rest = rest // 1000 if is_arrows else rest * 1000
-    return of_numbers(days * _DAY + rest, gaps(array)).view(pa.duration("us"))
+    return of_numbers(days * DAY + rest, gaps(array)).view(pa.duration("us"))
 
 
 def numbers(array: Array, form: Form) -> Floats:

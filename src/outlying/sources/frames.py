@@ -28,7 +28,7 @@ from outlying.sources.registry import SUFFIXES
 from outlying.table.columns import Column, Floats, Mask
 from outlying.table.row_hash import are_long
 from outlying.table.table import FrameLibrary, SkippedColumn, Table
-from outlying.table.values import Form, are_keys, is_missing, number_of
+from outlying.table.values import DAY, Form, are_keys, is_missing, number_of
 
 _ACCEPTED = (
     f"a path to a file ({', '.join(SUFFIXES)}), a pandas or polars DataFrame, a pyarrow Table, a "
@@ -317,7 +317,6 @@ _KINDS: tuple[tuple[Any, Kind], ...] = (
     (dt.time, "time"),
     (dt.timedelta, "duration"),
 )
-_DAY_US = 86_400_000_000
 _FARTHEST = 2.0**63 - 1024  # the greatest count of 64 bits that floating point holds
 _DAYS_ONLY = ("Y", "M", "W", "D")  # resolutions of NumPy that know no time of day
 
@@ -382,7 +381,7 @@ def _integers(whole: list[int], missing: Mask) -> RawColumn:
 
 def moments(form: Form, counts: Floats, missing: Mask) -> pa.Array:
     """Return dates, times or durations that are counted as microseconds; far ones by seconds."""
-    days = np.rint(counts / _DAY_US)
+    days = np.rint(counts / DAY)
     if form == "date" and not (np.abs(days) >= 2**31 - 1).any():
         return of_numbers(days.astype(np.int32), missing).view(pa.date32())
     far = bool((np.abs(counts) >= 2.0**63).any())

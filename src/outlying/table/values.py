@@ -48,9 +48,8 @@ _EPOCH = dt.datetime(1970, 1, 1)
 _MICROSECOND = dt.timedelta(microseconds=1)
 _DAYS = dt.timedelta(days=10)  # in a longer range the time of day does not matter
 _HOURS = dt.timedelta(hours=3)  # in a longer one the seconds do not
-_MICROSECONDS_PER_DAY = 86_400_000_000
-_A_DAY = 1.0 * _MICROSECONDS_PER_DAY
-_UNITS = (1, 10**3, 10**6, 60 * 10**6, 3600 * 10**6, _MICROSECONDS_PER_DAY)
+DAY = 86_400_000_000  # microseconds
+_UNITS = (1, 10**3, 10**6, 60 * 10**6, 3600 * 10**6, DAY)
 _MOST = 1.7e308
 _MOST_DAYS = 10**12  # that NumPy writes as a date
 _ONE_DIGIT_HOUR = re.compile(r"^(?=[0-9]:)")  # 6:22, as people write it
@@ -138,7 +137,7 @@ def value_of(form: Form, number: float) -> Value:
         moment = _EPOCH + dt.timedelta(microseconds=round(number))
     except OverflowError:  # outside the years 1 to 9999: no Python date exists
         nearest = dt.datetime.max if number > 0 else dt.datetime.min
-        if form == "duration" or abs(number - (nearest - _EPOCH) / _MICROSECOND) > _A_DAY:
+        if form == "duration" or abs(number - (nearest - _EPOCH) / _MICROSECOND) > DAY:
             return _far_text(form, number)
         moment = nearest  # in floating point, or in another zone, it is there
     if form == "date":
@@ -150,9 +149,9 @@ def value_of(form: Form, number: float) -> Value:
 
 def _far_text(form: Form, number: float) -> str:
     """Write a moment outside the years 1 to 9999, or a duration that Python does not hold."""
-    days, rest = divmod(number, _A_DAY)
+    days, rest = divmod(number, DAY)
     if not math.isfinite(number) or abs(days) > _MOST_DAYS:
-        return f"{number / _A_DAY:.6g} days" + ("" if form == "duration" else " from 1970-01-01")
+        return f"{number / DAY:.6g} days" + ("" if form == "duration" else " from 1970-01-01")
     clock = (dt.datetime.min + dt.timedelta(microseconds=round(rest))).time()
     if form == "duration":
         return f"{int(days)} days" + (f", {clock}" if rest else "")
@@ -166,7 +165,7 @@ def limits_of(form: Form) -> tuple[float, float]:
     if form in ("date", "datetime", "instant"):
         return number_of("date", dt.date.min), number_of("date", dt.date.max)
     if form == "time":
-        return 0.0, float(_MICROSECONDS_PER_DAY - 1)
+        return 0.0, float(DAY - 1)
     return -_MOST, _MOST
 
 
@@ -178,7 +177,7 @@ def coarse(form: Form, number: float, step: float) -> Value:
     if number <= last < rounded:
         rounded = float(last // unit * unit)
     value = value_of(form, rounded)
-    if unit == _MICROSECONDS_PER_DAY and form == "datetime" and isinstance(value, dt.datetime):
+    if unit == DAY and form == "datetime" and isinstance(value, dt.datetime):
         return value.date()
     return value
 
