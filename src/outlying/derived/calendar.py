@@ -123,7 +123,7 @@ class CalendarFacts:
 
     @property
     def is_across_midnight(self) -> bool:
-        """Whether hours at both ends of the day belong together, which their own order parts."""
+        """Whether hours that belong together lie at both ends of the day."""
         cut = self.cut
         return bool(self.minutes[:cut].any() and self.minutes[cut:].any())
 

@@ -183,7 +183,7 @@ def with_relations(
 def find_relations(
     columns: Sequence[Column], names: Collection[str], options: Options, drawn: Rows
 ) -> list[Relation]:
-    """Return the relations between columns, as rows drawn show them, if no name is taken."""
+    """Return the relations between columns, as rows drawn show them; `names` are taken."""
     if not options.derive or not 2 <= len(columns) <= MOST_COLUMNS:
         return []
     ordered = sorted(columns, key=lambda column: column.name)

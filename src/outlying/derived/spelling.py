@@ -107,7 +107,7 @@ def collapsed(pattern: str) -> str:
 
 
 def odd_characters(counts: Mapping[str, int]) -> frozenset[str]:
-    """Return signs, and letters of scripts, that few rows of a column hold: no X, however rare."""
+    """Return signs, and letters of scripts not its own, that few rows of a column hold."""
     known = {char for char in set("".join(counts)) - _PUNCTUATION if not char.isdigit()}
     script = {char: script_of(char) if char.isalpha() else char for char in known}
     if all(map(str.isalpha, known)) and len(set(script.values())) < 2:

@@ -463,7 +463,7 @@ def _are_exceptions(
 
 
 def _are_keys(values: Floats, counts: Counts) -> bool:
-    """Return whether equal numbers, of these in order, are no chance: they are of keys."""
+    """Return whether equal numbers would be no chance: keys have fewer than amounts."""
     pairs = _pairs_by_chance(values, counts)
     return pairs >= _MANY_PAIRS or 0 < pairs <= _NO_PAIRS
 

@@ -229,7 +229,7 @@ class NewPopulation(MemoryPopulation):
 
 
 def columns_ahead(base: Table, new: Table) -> tuple[str, ...]:
-    """Return columns of dates and running numbers that only go on: tonight is later than before."""
+    """Return the columns that only go on: that tonight is later is nothing odd."""
     known = {column.name: column for column in new.columns}
     pairs = ((own, known[own.name]) for own in base.columns if own.name in known)
     return tuple(own.name for own, other in pairs if _runs(own, other) and _goes_on(own, other))

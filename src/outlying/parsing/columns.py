@@ -271,7 +271,7 @@ def _are_codes(
 
 
 def _fill_a_decade(fitting: Iterable[StyleCount]) -> bool:
-    """Return whether numbers of one length begin with 1 and with 9: postal codes, not amounts."""
+    """Return whether numbers of one length begin with 1 as well as 9: amounts would go on."""
     every = StyleCount()
     for count in fitting:
         every.add(count)

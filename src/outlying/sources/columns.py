@@ -142,7 +142,7 @@ def from_arrow(
 
 
 def _form_of_reals(numbers: Floats) -> Form:
-    """Return whether numbers count as whole: with gaps, if all are, as pandas holds them."""
+    """Return how numbers count: whole ones with gaps, which pandas holds as reals, as whole."""
     known = numbers[~np.isnan(numbers)]
     if not 0 < len(known) < len(numbers) or not are_whole(numbers):
         return "number"

@@ -325,7 +325,7 @@ class InputFile:
                 ) from None
 
     def as_text(self, encoding: str | None, *, is_whole: bool = True) -> InputFile:
-        """Return a file as UTF-8 by its first bytes, alone unless it `is_whole` tried later."""
+        """Return a file as UTF-8 by its first bytes; `is_whole`: the rest is tried later."""
         head = self.head()
         is_marked_twice = head.startswith(2 * codecs.BOM_UTF8)  # readers skip one mark
         if encoding is not None:

@@ -368,7 +368,7 @@ def _rewrite(
 
 
 def _column_names(header: Iterable[str]) -> list[str]:
-    """Return the names in a header; what has none is called by its place, but for a first index."""
+    """Return the names in a header; one without is called by its place, unless it is first."""
     return [
         name if name.strip() or place == 1 else f"column {place}"
         for place, name in enumerate(header, start=1)

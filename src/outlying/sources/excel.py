@@ -320,7 +320,7 @@ def _letters(place: int) -> str:
 
 
 def _values_of(cells: Sequence[Any]) -> list[Any]:
-    """Return the values of a column, where whole numbers, or days, are all of one type."""
+    """Return the values of a column as a table knows them: whole numbers, or days, if all are."""
     numbers = [cell for cell in cells if type(cell) in (int, float)]
     known = sum(cell != _EMPTY for cell in cells)
     are_whole = len(numbers) < known or all(float(number).is_integer() for number in numbers)

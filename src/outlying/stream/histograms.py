@@ -133,7 +133,7 @@ class Grid:
 
 
 def _knots(sample: Floats, low: float, high: float) -> tuple[Floats, Floats]:
-    """Return the quarters of some values, and the share of bins up to each: some everywhere."""
+    """Return knots, in quarters, and the share of bins up to each: more where rows are dense."""
     known = len(sample)
     steps = np.arange(1 + int(np.log(max(known, 1)) / np.log(_END_STEP)))
     ranks = np.floor(_END_STEP**steps)
@@ -287,7 +287,7 @@ class Histograms:
             np.add.at(own, places, more)
 
     def _learned(self, values: Any) -> Codes | None:
-        """Return codes of distinct values, then that of none; None: so many that bins count."""
+        """Return the codes of distinct values, then that of none; None: they are too many."""
         known = values.slice(0, 0) if self.values is None else self.values
         codes = arrays.filled(pc.index_in(values, value_set=known), -1) + np.int64(1)
         fresh = np.flatnonzero(codes == 0)

@@ -99,7 +99,7 @@ def _plain(field: Field, array: Any) -> Column:
 
 
 def numbering(attributes: Sequence[Attribute]) -> Callable[[Sequence[Column]], list[Numbers]]:
-    """Return what numbers the cells of rows, known to a model or not, by its columns."""
+    """Return what numbers the cells of any rows, by columns as a model has them."""
     known: list[dict[Any, int]] = [
         {}
         if isinstance(item, NumericAttribute)

@@ -51,7 +51,7 @@ _WHOLE = re.compile(r"-?[1-9][0-9]*|0")
 
 @dataclasses.dataclass(slots=True)
 class LookupState(ProfileState):
-    """What was found among some rows, by hashes of wheres or their own; counts of more columns."""
+    """What was found among some rows, by hashes of wheres or their own; counts of others."""
 
     fitting: int = 0  # rows that fit a where, or are marked
     no_marks: tuple[Value, ...] = ()  # what is none where marks are looked for: one of it, or none

@@ -261,7 +261,7 @@ class StreamedPopulation:
         return [found[id(item)] for item in items]
 
     def _knows(self, item: SampledTarget, new: Sequence[Attribute]) -> bool:
-        """Return whether the model can judge an object: by its columns, with gaps in no others."""
+        """Return whether the model can judge an object: it has its columns, and knows its gaps."""
         own = self._prepared.attributes
         return item.new is None or (
             len(own) == len(new)

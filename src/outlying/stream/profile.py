@@ -307,7 +307,7 @@ class Profile:
 
 
 def finish(plan: ProfilePass, state: ProfileState, empty: Table) -> Profile:
-    """Make a table in memory of what was kept, typed by what all rows hold, of one without rows."""
+    """Make a table in memory of what was kept, typed by all rows; `empty` is it without rows."""
     if state.rows == 0:
         raise NoRowsError(f"{empty.source}: there are no rows, only column names")
     for field in plan.fields:

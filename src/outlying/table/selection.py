@@ -301,7 +301,7 @@ class Copy:
 
 
 def copies_in(columns: Sequence[Column], *, are_drawn: bool = False) -> list[Copy]:
-    """Return which columns are copies of others, or of rows drawn may be; the first one stays."""
+    """Return which columns are copies of others (of rows drawn, may be); the first one stays."""
     if not columns or len(columns[0]) < LEAST_ROWS:
         return []
     copies: list[Copy] = []

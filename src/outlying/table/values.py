@@ -328,7 +328,7 @@ def _coarse(number: float, decimals: int) -> float:
 
 
 def lies_between(low: Value, high: Value, value: Value) -> bool:
-    """Return whether a value is comparable to a closed range, and in it, be it across midnight."""
+    """Return whether a value lies in a closed range, be it across midnight; no, if incomparable."""
     first, last, place = cast(Any, low), cast(Any, high), cast(Any, value)
     if not type(first) is type(place) is type(last) or isinstance(place, str):
         return False
