@@ -49,6 +49,7 @@ def shown(value: object, most: int = 200) -> str:
     except Exception:  # a class of the user's, or a number of thousands of digits
         kind = type(value).__name__
         text = "a number of very many digits" if kind == "int" else f"an object of class {kind}"
+    text = " ".join(text.split()) if "\n" in text else text  # of a table, or a series
     return text if len(text) <= most else f"{text[: most - 1]}…"
 
 

@@ -25,6 +25,20 @@ def orders(rows: int = 600, seed: int = 0) -> Table:
     }
 
 
+def test_numbers_that_name_things_are_told_as_names() -> None:
+    rng = np.random.default_rng(1)
+    places = rng.integers(0, 12, 900)
+    zips, cities = 10_000 + 1_111 * places, [f"city {place}" for place in places]
+    zips[7] = 14_444 if zips[7] != 14_444 else 15_555
+    found = outlying.explain({"zip": zips, "city": cities, "size": rng.normal(size=900)}, row=7)
+    headline = found.stories[0].headline
+    right = 10_000 + 1_111 * int(cities[7].split()[1])
+    sentences = [pair.sentence for pair in found.stories[0].pairs if pair.column == "zip"]
+    assert any(f"zip = {zips[7]}, expected {right} where" in text for text in sentences), sentences
+    assert headline.expected == (headline.ordinary_at,) * 2
+    assert headline.ordinary_at in (right, f"city {(zips[7] - 10_000) // 1_111}")
+
+
 def test_a_broken_formula_is_told() -> None:
     table = orders()
     table["total"][7] = round(table["total"][7] + 5.2, 2)

@@ -178,6 +178,7 @@ def test_text_and_json() -> None:
         ({"rows": range(50)}, "every row is in the set"),
         ({"rows": [50]}, "positions from 0 to 49"),
         ({"rows": np.ones(3, dtype=bool)}, "a mask of 3 values"),
+        ({"where": np.ones(3, dtype=bool)}, "masks are given as rows="),
         ({"where": {"y": 1}}, "unknown column 'y'"),
     ],
 )
@@ -211,9 +212,13 @@ def test_the_command(run: Run, tmp_path: Path) -> None:
     rows = ",".join(str(row + 1) for row in np.flatnonzero(data["late"]))
     named = run("compare", path, "--rows", rows, "--exclude", "late")[1]
     assert named == out
-    code, _, err = run("compare", path, "--row", "3")
+    code, _, err = run("compare", path)
     assert code == 2
     assert "--where-true COLUMN" in err
+    assert "--object" not in run("compare", "--help")[1] + err
+    code, _, err = run("compare", path, "--row", "3")
+    assert code == 2
+    assert "--rows" in err
     assert run("compare", path, "--where-true", "late", "--engine", "duckdb")[1] == out
     code, _, err = run("compare", path, "--rows", "3", "--engine", "duckdb")
     assert code == 2

@@ -33,6 +33,7 @@ COUNTRIES = [f"land {place // 12}" for place in range(ROWS)]
         ({"rank": list(range(1, ROWS + 1)), "size": SIZE}, ("rank",)),
         ({"country": COUNTRIES, "year": YEARS, "size": SIZE}, ("country", "year")),
         ({"country": COUNTRIES, "year": [1950] * ROWS, "size": SIZE}, ()),
+        ({"country": ["here"] * ROWS, "day": NUMBERS[::-1], "size": SIZE}, ()),
         ({"country": COUNTRIES, "year": [None, *YEARS[1:]], "size": SIZE}, ()),
     ],
 )

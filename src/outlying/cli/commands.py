@@ -28,6 +28,7 @@ from outlying.cli.options import (
     output_option,
     reading_options,
     rows_option,
+    set_options,
     table_options,
     take_reading,
     writing_option,
@@ -293,7 +294,7 @@ def _opened(
 
 @click.command(cls=GroupedCommand)
 @click.argument("source")
-@naming_options
+@set_options
 @writing_option("--top", type=int, default=5, help="Most rules to tell.  [default: 5]")
 @format_option(("text", "json"), "For people or for programs.")
 @output_option
@@ -306,11 +307,6 @@ def compare(source: str, top: int, form: str, output: str | None, **given: Any) 
     them are not compared.
     """
     naming, most = Naming.taken_from(given), check_whole("top", top, 1)
-    if naming.way not in ("where", "where_true", "rows", "rows_file"):
-        raise OptionError(
-            "which rows? Name them by --where-true COLUMN, --where COLUMN=VALUE, --rows or "
-            "--rows-file"
-        )
     naming.check_standard_input(source)
     data = open_source(source, take_reading(given))
     whole = None

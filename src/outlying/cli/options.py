@@ -258,19 +258,32 @@ _WAYS = {
         "Many new objects, as JSON lines in a file or - for standard input.",
     ),
 }
-naming_options = all_of(
-    *(
-        rows_option(
-            flag,
-            name,
-            type=int if name == "row" else str,
-            multiple=name in ("where", "rows"),
-            metavar=metavar,
-            help=words,
+#: Those that name a set of rows, to be compared with all others, in words of their own.
+_OF_SETS = {
+    "where_true": "All rows that this column marks (true, yes, 1).",
+    "where": "All rows with this value; repeat to narrow.",
+    "rows": None,
+    "rows_file": None,
+}
+
+
+def _naming_options(ways: Mapping[str, str | None]) -> Callable[[Any], Any]:
+    return all_of(
+        *(
+            rows_option(
+                _WAYS[name][0],
+                name,
+                type=int if name == "row" else str,
+                multiple=name in ("where", "rows"),
+                metavar=_WAYS[name][1],
+                help=words or _WAYS[name][2],
+            )
+            for name, words in ways.items()
         )
-        for name, (flag, metavar, words) in _WAYS.items()
     )
-)
+
+
+naming_options, set_options = _naming_options(dict.fromkeys(_WAYS)), _naming_options(_OF_SETS)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -283,7 +296,13 @@ class Naming:
     @classmethod
     def taken_from(cls, given: dict[str, Any]) -> Naming:
         """Take the options that name rows out of all options given; exactly one must be there."""
-        used = given_of({name: given.pop(name) for name in _WAYS})
+        ways = [name for name in _WAYS if name in given]
+        used = given_of({name: given.pop(name) for name in ways})
+        if not used and len(ways) < len(_WAYS):
+            raise OptionError(
+                "which rows? Name them by --where-true COLUMN, --where COLUMN=VALUE, --rows or "
+                "--rows-file"
+            )
         if not used:
             raise OptionError(
                 "which row? Name it by --row N, --where COLUMN=VALUE or --object FILE; many by "
@@ -293,7 +312,7 @@ class Naming:
         if len(used) > 1:
             raise OptionError(
                 f"what to explain is named twice, by {' and '.join(_WAYS[n][0] for n in used)}; "
-                f"use exactly one of {', '.join(flag for flag, *_ in _WAYS.values())}"
+                f"use exactly one of {', '.join(_WAYS[name][0] for name in ways)}"
             )
         return cls(*next(iter(used.items())))
 

@@ -194,10 +194,13 @@ class Keys:
         """Write the column and a value of it."""
         return f"{printable(self.name, SHORT)} = {printable(text_of(value), SHORT)}"
 
+    def value(self, code: int) -> Value:
+        """Return a key."""
+        return self.labels[code] if self.numbers is None else int(self.numbers[code])
+
     def text(self, code: int) -> str:
         """Write a key."""
-        value = self.labels[code] if self.numbers is None else int(self.numbers[code])
-        return printable(text_of(value), SHORT)
+        return printable(text_of(self.value(code)), SHORT)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

@@ -87,8 +87,15 @@ class Follows(Held):
 
     def said(self, values: Mapping[str, Value]) -> str | None:
         """Say which label is expected."""
-        code = self.source.code(values[self.source.name])
-        return say.EXPECTED.format(expected=self.own.text(int(self.rule.expected[code])))
+        return say.EXPECTED.format(expected=self.own.text(self._code(values)))
+
+    def expected(self, values: Mapping[str, Value]) -> tuple[Value, Value] | None:
+        """Return the label that is expected, twice: a whole number where numbers are names."""
+        label = self.own.value(self._code(values))
+        return None if values[self.parent] is None else (label, label)
+
+    def _code(self, values: Mapping[str, Value]) -> int:
+        return int(self.rule.expected[self.source.code(values[self.source.name])])
 
     def where(self, values: Mapping[str, Value]) -> str:
         """Name the rows of the same source, and how many of them agree."""
@@ -255,7 +262,7 @@ def _range_of(low: float, high: float, beside: float = math.nan) -> str:
     """Write durations in one unit."""
     longest = max(abs(low), abs(high))
     unit = next((name for name, size in _UNITS.items() if longest >= 2 * size), "second")
-    unit = unit if longest else "day"
+    unit = unit if longest else "second"
     ends, own = (low / _UNITS[unit], high / _UNITS[unit]), beside / _UNITS[unit]
     text = range_text(*ends, telling_digits(own, ends), own) if low < high else _short(ends[0])
     return f"{text} {unit}{'' if text == '1' else 's'}"

@@ -9,7 +9,7 @@ import numpy as np
 
 from outlying.api import Explainer
 from outlying.checks import check_whole
-from outlying.errors import OptionError, RowError
+from outlying.errors import OptionError, RowError, shown
 from outlying.keywords import ExplainKeywords
 from outlying.results.sets import SetExplanation
 from outlying.sources import registry
@@ -37,6 +37,11 @@ def explain_set(
     if (rows is None) == (where is None):
         raise OptionError("which rows? Give exactly one of rows= and where=")
     if where is not None:
+        if not isinstance(where, Mapping):
+            raise OptionError(
+                f"where is {shown(where, 60)}; allowed: a mapping of column to value, such as "
+                "{'late': True}; positions and masks are given as rows="
+            )
         options["exclude"] = [*(options.get("exclude") or ()), *where]
     explainer, total = Explainer(data, **options), None
     if explainer.is_streamed:

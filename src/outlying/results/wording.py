@@ -466,9 +466,12 @@ def claim(pair: Pair, most: int = 80) -> str:
 
 
 def cell_of(pair: Pair, most: int = 80) -> str:
-    """Name the cell that a derived property comes from."""
-    value = printable(quantity_text(pair.parent_value, beside=pair.expected or ()), most)
-    return say.CELL.format(column=printable(pair.column, most), value=value)
+    """Name the cell that a derived property comes from: a number that is a name as it is."""
+    expected = pair.expected or ()
+    is_name = any(isinstance(item, int | str) for item in expected)
+    own = pair.parent_value
+    value = text_of(own) if is_name else quantity_text(own, beside=expected)
+    return say.CELL.format(column=printable(pair.column, most), value=printable(value, most))
 
 
 def joint(pair: Pair) -> str:

@@ -357,7 +357,11 @@ def _is_key(column: Column, *, is_likely: bool, is_first: bool) -> bool:
 
 def _named_together(table: Table) -> tuple[str, ...]:
     first = [column for column in table.columns[:_MOST_PAIRED] if not column.missing().any()]
-    texts = [column for column in first if not column.is_numeric and column.form == "text"]
+    texts = [
+        column
+        for column in first
+        if not column.is_numeric and column.form == "text" and np.ptp(column.content()[1])
+    ]
     moments = [c for c in first if c.is_numeric and c.form in ("integer", "date", "datetime")]
     for text, moment in itertools.product(texts, moments):
         cells = np.stack([text.content()[1].astype(float), moment.values])

@@ -386,6 +386,8 @@ def nearest_typical(pair: Pair, forms: Mapping[str, Form]) -> tuple[Value, Filte
     """Return the typical value that is nearest to the odd one, and what rows it stands for."""
     if pair.expected is not None:  # what other columns of the row lead to
         low, high = pair.expected
+        if isinstance(low, str):
+            return pair.ordinary_at, Filter(pair.column, "equals", value=plain(low))
         return pair.ordinary_at, Filter(pair.column, "interval", plain(low), plain(high))
     _, part = part_of(pair.property, forms) or (None, None)
     form = forms.get(pair.property) or ("number" if part is None else part.form)
