@@ -139,6 +139,20 @@ class NumberJudge:
         nats = math.log(len(self.column))
         return 1.5 * math.log1p(max(group.tail(x) - nats, 0.0)) - group.lacks(x, nats)
 
+    def most(self, context: Context, row: int) -> float:
+        """Return how far outside a number is at most, as rows as near as that share a condition."""
+        x, values = self.numbers[row], self.group(context).values
+        if len(values) < 20 or values[0] == values[-1]:
+            return math.inf
+        rest, by = self._rest(context, row, x)
+        if by < 0:
+            return math.inf
+        q10, q90 = (quantile(self.group(context).core, share) for share in (0.1, 0.9))
+        far = max(x - q90, q10 - x, 0.0)
+        alike = [r for r in self.rows(context) if r in self.conditions[by].rows]
+        near = [r for r in alike if abs(self.numbers[r] - x) <= 0.25 * far]
+        return rest - self.bar if len(near) >= 5 else math.inf
+
     def is_explained(self, context: Context, row: int) -> bool:
         """Return whether one more condition of a row makes its number ordinary."""
         taken = {self.conditions[k].column for k in context} | {self.own}
@@ -238,6 +252,10 @@ class CategoryJudge:
         """Return nothing: categories know no distance."""
         return 0.0
 
+    def most(self, context: Context, row: int) -> float:
+        """Return no bound: categories know no distance."""
+        return math.inf
+
     def is_explained(self, context: Context, row: int) -> bool:
         """Return that it is not: categories are rare by counting."""
         return False
@@ -286,7 +304,7 @@ class Nearby:
             more = self.judge.among_members(context, self.cells[row])  # type: ignore[arg-type]
         if more > 0 and not (found >= least and len(context) > 1):  # never of what lies outside
             more = 0.0
-        left = found + more
+        left = min(found + more, self.judge.most(context, row)) if more > 0 else found + more
         if left > 0 and self.judge.is_explained(context, row):
             return 0.0
         return max(left, 0.0)

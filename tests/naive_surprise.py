@@ -95,7 +95,7 @@ class Group:
         return quantile(away, 0.5) if is_enough else 0.0
 
     @cached_property
-    def _core(self) -> Sequence[float]:
+    def core(self) -> Sequence[float]:
         """The values without those ten times as far out as the tenth."""
         q10, q50, q90 = (quantile(self.values, share) for share in (0.1, 0.5, 0.9))
         low = q10 - 10 * (q50 - q10) if q10 < q50 else -math.inf
@@ -104,13 +104,13 @@ class Group:
 
     @cached_property
     def _tails(self) -> tuple[_Tail, _Tail]:
-        q25, q50, q75 = (quantile(self._core, share) for share in (0.25, 0.5, 0.75))
+        q25, q50, q75 = (quantile(self.core, share) for share in (0.25, 0.5, 0.75))
         off = self.off(q50) if q50 in (q25, q75) else 0.0
         return self._tail(1, off, q50 == q75), self._tail(-1, off, q50 == q25)
 
     def _tail(self, side: int, off: float, is_exact: bool) -> _Tail:
         """Return what lies above, or of the mirrored values what lies below."""
-        core = self._core if is_exact or not self.step else self._spread
+        core = self.core if is_exact or not self.step else self._spread
         core = sorted(side * x for x in core)
         share = _last_share(len(self.values))
         shares = (0.05, 0.5, 0.75, 0.9, 0.95, 1 - share)
@@ -124,8 +124,8 @@ class Group:
     def _spread(self) -> Sequence[float]:
         """The values whose copies are spread evenly over a step."""
         found = []
-        for value in sorted(set(self._core)):
-            copies = self._core.count(value)
+        for value in sorted(set(self.core)):
+            copies = self.core.count(value)
             found += [value + self.step * ((i + 0.5) / copies - 0.5) for i in range(copies)]
         return found
 
@@ -153,7 +153,7 @@ class Group:
     @cached_property
     def _beside(self) -> tuple[Group | None, Group | None]:
         """Return the values above and below a spike at the median, where enough of them differ."""
-        q25, q50, q75 = (quantile(self._core, share) for share in (0.25, 0.5, 0.75))
+        q25, q50, q75 = (quantile(self.core, share) for share in (0.25, 0.5, 0.75))
         if q50 not in (q25, q75):
             return None, None
         above, below = ([x for x in self.values if (x - q50) * side > 0] for side in (1, -1))
@@ -176,7 +176,7 @@ class Group:
         return max(nats - self.beyond(x), 0.0) if has_tail else 0.0
 
     def _tenth(self, share: float) -> float:
-        return quantile(self._core, share)
+        return quantile(self.core, share)
 
     def beyond(self, x: float) -> float:
         """Return the tail of a value, however many rows share it."""

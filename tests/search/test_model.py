@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import outlying
 from outlying.kernel import library
 from outlying.search.evidence import LEEWAY, Evidence, Standing, chance_extreme
 from outlying.search.model import numbers_of
@@ -241,6 +242,28 @@ def test_what_a_minority_always_has_is_no_finding(seed: int) -> None:
     assert strengths[0] >= model.standing.unusual
     explained = model.evidence.explained[0, 0]
     assert model.attributes[model.cells.spans[explained].attribute].column.name == "kind"
+
+
+def test_a_value_among_others_of_its_kind_is_not_far_outside() -> None:
+    """A sodium of 145 is far from other high results, but not from the sodium among them."""
+    rng = np.random.default_rng(3)
+    kinds = {"Na": (140, 2.5, 145), "K": (4.2, 0.35, 5.1), "Glu": (5.3, 0.7, 6.1), "CRP": (3, 2, 5)}
+    analyte = rng.choice([*kinds], 3_000)
+    middle, spread, high = np.array([kinds[name] for name in analyte]).T
+    value = np.abs(rng.normal(middle, spread)).round(1)
+    value[7] = {"Na": 180.0}.get(str(analyte[7]), 42.0)
+    data = {
+        "analyte": analyte,
+        "value": value,
+        "age": rng.integers(1, 95, 3_000),
+        "sex": rng.choice(["F", "M"], 3_000),
+        "flag": np.where(value > high, "H", "N"),
+    }
+    strengths = outlying.Explainer(data).strengths()
+    line = chance_extreme(3_000)
+    others = (analyte == "Na") & (strengths > line) & (np.arange(3_000) != 7)
+    assert strengths[7] > line
+    assert np.count_nonzero(others) <= 1  # eight without the rule
 
 
 def test_a_row_at_the_border_of_an_interval_is_judged_by_those_around_it() -> None:

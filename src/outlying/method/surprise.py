@@ -204,6 +204,11 @@ class Group:
         _, q10, _, _, _, q90, _ = self._quantiles
         return values < q10, values > q90
 
+    def excess(self, value: float) -> float:
+        """Return how far beyond the outer tenths a value lies."""
+        _, q10, _, _, _, q90, _ = self._quantiles
+        return float(max(value - q90, q10 - value, 0.0))
+
     def distance(self, values: Floats, nats: float) -> Floats:
         """Return what the distance of ascending values is worth whose tail exceeds so much.
 

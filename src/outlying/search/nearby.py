@@ -69,6 +69,10 @@ class Nearby:
                 more = judge.among_members(context, numbers[rows])
             counts = (more < 0) | ((misfits[rows] >= least) & (len(context) > 1))
             left = misfits[rows] + np.where(counts, more, 0.0)
+            if isinstance(judge, NumberJudge):  # how far it lies may be ordinary in its own group
+                far = np.flatnonzero(left > misfits[rows])
+                most = judge.most(context, rows[far], numbers, codes)
+                left[far] = np.minimum(left[far], most)
             misfits[rows] = _unexplained(judge, context, numbers, codes, rows, left)
         own = hot[(outside[hot] > 0) & (found.condition[hot] >= 0)]
         for context, rows in _by_context(own, found.condition[own, None]):

@@ -31,6 +31,8 @@ SHARE_OF_LIFT = 0.5
 NEAREST, SHARED = 10, 5
 #: How much more frequent a condition must be among them than in the group.
 CONCENTRATED = 3.0
+#: Values lie beside one that is far outside if they are so much nearer to it than the others.
+BESIDE = 0.25
 #: A group of fewer rows explains nothing.
 LEAST_GROUP = 20
 #: ln of the rarity up to which a value is ordinary.
@@ -222,6 +224,27 @@ class NumberJudge:
             better = left < rest[where]
             rest[where[better]], by[where[better]] = left[better], condition
         return rest, by
+
+    def most(
+        self, context: Context, rows: Places, numbers: Floats, codes: tuple[Codes, ...]
+    ) -> Floats:
+        """Return how far outside rows are at most in a context, where they share a condition.
+
+        So many of the context share it that lie beside them, not on the way to the others.
+        """
+        held, found = self.group(context), np.full(len(rows), np.inf)
+        if held is None or not len(rows):
+            return found
+        order = np.argsort(numbers[rows], kind="stable")
+        some = rows[order]
+        rest, by = self._rest(context, held, some, numbers[some], codes)
+        for place in np.flatnonzero(by >= 0).tolist():
+            alike = self.cells.mask(int(by[place]), self.codes)[self.order[held[0]]]
+            value = numbers[some[place]]
+            away = np.abs(held[1].ordered[alike] - value)
+            if np.count_nonzero(away <= BESIDE * held[1].excess(value)) >= SHARED:
+                found[order[place]] = rest[place] - self.bar
+        return found
 
     def explained(self, context: Context, values: Numbers, codes: Sequence[Codes]) -> Mask:
         """Return which numbers, odd in a context, are ordinary given one more condition of the row.
