@@ -103,7 +103,7 @@ def test_a_file_is_uploaded_read_and_looked_through(visitor: Visitor, tmp_path: 
     visitor.open("/")
     visitor.one("input[type=file]").send_keys(str(path))
     visitor.arrive("/t/spending/odd")  # it opens with what is odd
-    visitor.says("amount = 4512", ".story.exceptional")
+    visitor.says("amount = 4,512", ".story.exceptional")
     visitor.click(".tabs a", "Table")
     visitor.arrive("/t/spending")
     visitor.says("Rows 1 to 50 of 240")

@@ -286,7 +286,7 @@ def test_streams_are_shown_as_they_are_compared(reader: httpx.Client, tmp_path: 
         rows = client.get("/api/v1/tables/money/rows?search=1210").json()["rows"]
         odd = next(item["row"] for item in rows if item["values"] == ["a", 1210.0])
         said = text(client, f"/t/money/row/{odd}")
-        assert "amount = 1210" in said
+        assert "amount = 1,210" in said
         assert "--where amount=1210.0" in said
         found = client.get("/t/money/odd.json?top=10").json()["objects"]
         assert {1210.0, "unknown"} <= {item["values"]["amount"] for item in found}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from xml.sax.saxutils import escape, quoteattr
+from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from outlying.errors import harmless
 from outlying.gate.check import Check
@@ -68,33 +68,25 @@ def table(check: Check) -> str:
 
 def junit(check: Check) -> str:
     """Return the verdict as JUnit XML: a test case for the whole, and one for each odd row."""
-    head = f'<testcase classname="outlying" name={_attribute(check.source)}>'
-    if check.verdict == "cannot judge":
-        inner = f"<error message={_attribute(check.summary)}/>"
-    elif check.verdict == "findings":
-        inner = f"<failure message={_attribute(check.summary)}/>"
-    else:
-        inner = ""
-    said = "\n".join(_warnings(check))
-    inner += f"<system-out>{escape(_valid(said))}</system-out>" if said else ""
-    cases = [f"{head}{inner}</testcase>"]
-    if check.verdict == "findings":
-        cases += map(_case, check.rows[:MOST_TOLD])
-    failures = sum("<failure" in case for case in cases)
-    errors = int(check.verdict == "cannot judge")
-    counts = f'tests="{len(cases)}" failures="{failures}" errors="{errors}"'
-    body = "\n".join(cases)
-    suite = f'<testsuite name="outlying" {counts}>\n{body}\n</testsuite>'
-    return f'<?xml version="1.0" encoding="UTF-8"?>\n<testsuites {counts}>\n{suite}\n</testsuites>'
+    suites = Element("testsuites")
+    suite = SubElement(suites, "testsuite", name="outlying")
+    whole = _case(suite, check.source)
+    faults = {"cannot judge": "error", "findings": "failure"}
+    if check.verdict in faults:
+        SubElement(whole, faults[check.verdict], message=_valid(check.summary))
+    if warnings := _warnings(check):
+        SubElement(whole, "system-out").text = _valid("\n".join(warnings))
+    for item in check.rows[:MOST_TOLD] if check.verdict == "findings" else ():
+        SubElement(_case(suite, _place(item)), "failure", message=_valid(_why(item)))
+    counts = {"tests": "*", "failures": "*/failure", "errors": "*/error"}
+    for part in (suites, suite):
+        part.attrib |= {name: str(len(suite.findall(path))) for name, path in counts.items()}
+    indent(suites, "")
+    return '<?xml version="1.0" encoding="UTF-8"?>\n' + tostring(suites, "unicode")
 
 
-def _case(item: Flagged) -> str:
-    failure = f"<failure message={_attribute(_why(item))}/>"
-    return f'<testcase classname="outlying" name={_attribute(_place(item))}>{failure}</testcase>'
-
-
-def _attribute(said: str) -> str:
-    return quoteattr(_valid(said))
+def _case(suite: Element, name: str) -> Element:
+    return SubElement(suite, "testcase", classname="outlying", name=_valid(name))
 
 
 def _valid(said: str) -> str:

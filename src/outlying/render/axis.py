@@ -67,9 +67,9 @@ def short(text: str, most: int = MOST_CHARACTERS) -> str:
     return printable(text, most)
 
 
-def short_value(value: Value, most: int = MOST_CHARACTERS) -> str:
+def short_value(value: Value) -> str:
     """Return a value as text that fits into a picture."""
-    return short(quantity_text(value), most)
+    return short(quantity_text(value))
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

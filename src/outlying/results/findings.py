@@ -11,6 +11,7 @@ from outlying import sentences as say
 from outlying.options import Options
 from outlying.results.stories import (
     PAIR_FIELDS,
+    STANDING,
     Document,
     OddCell,
     Pair,
@@ -262,11 +263,7 @@ def entry(findings: Findings) -> dict[str, Any]:
         "row": None if findings.row is None else findings.row + 1,
         "key": {name: plain(value) for name, value in findings.key} or None,
         "values": {name: plain(value) for name, value in findings.values},
-        "strength": findings.strength,
-        "exceptional": findings.exceptional,
-        "unusual": findings.unusual,
-        "as_strong": findings.as_strong,
-        "judged": findings.judged,
+        **{name: getattr(findings, name) for name in STANDING},
         "stories": [story.to_dict(place) for place, story in enumerate(findings.stories)],
         "pairs": [pair.to_dict() for pair in findings.pairs],
         "blame": dict(findings.blame),

@@ -38,6 +38,10 @@ PAIR_FIELDS = (
 )
 
 
+#: How a finding, or a row, stands among those of all rows.
+STANDING = ("strength", "exceptional", "unusual", "as_strong", "judged")
+
+
 class Shown:
     """What a notebook shows as HTML, and else as text."""
 
@@ -326,11 +330,7 @@ class Story(Judged):
             "kind": self.kind,
             "undecided": list(self.undecided),
             "headline": place,
-            "strength": self.strength,
-            "exceptional": self.exceptional,
-            "unusual": self.unusual,
-            "as_strong": self.as_strong,
-            "judged": self.judged,
+            **{name: getattr(self, name) for name in STANDING},
             "also": [pair.short() for pair in self.others],
         }
 

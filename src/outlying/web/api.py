@@ -61,9 +61,8 @@ def _job(request: Request) -> Job:
     return service_of(request).jobs.get(request.path_params["job"])
 
 
-def _table_record(entry: TableEntry) -> dict[str, Any]:
-    found: dict[str, Any] = record(answers.TableRecord, entry, entry.facts, entry.sourcing)
-    return found
+def _table_record(entry: TableEntry) -> Any:
+    return record(answers.TableRecord, entry, entry.facts, entry.sourcing)
 
 
 def _job_record(job: Job | None) -> dict[str, Any]:

@@ -389,8 +389,7 @@ class TablePage:
     def held(self, column: ColumnOverview) -> str:
         """Say what a column holds: its range, or its commonest categories."""
         if column.low is not None and column.high is not None:
-            low = quantity_text(column.low, beside=(column.high,))
-            high = quantity_text(column.high, beside=(column.low,))
+            low, high = _ends(column)
             return f"{low} to {high}" if low != high else f"always {low}"
         if not column.categories:
             return "nothing"
@@ -411,14 +410,9 @@ class TablePage:
         return "99.9%" if 99.95 <= percent < 100 else f"{percent:.3g}%"
 
 
-def cell_text(value: Value) -> str | None:
-    """Return a cell as text; None where it is missing."""
-    return None if value is None else printable(text_of(value), _LONGEST)
-
-
 def column_texts(values: Sequence[Value]) -> list[str | None]:
     """Return the cells of a column as texts, its numbers with the same number of decimals."""
-    texts = [cell_text(value) for value in values]
+    texts = [None if value is None else printable(text_of(value), _LONGEST) for value in values]
     fractions = [isinstance(value, float) and math.isfinite(value) for value in values]
     plain = [text or "" for text, is_one in zip(texts, fractions, strict=True) if is_one]
     if any("e" in text for text in plain):
@@ -452,6 +446,11 @@ def _range(page: tables.Page, rows: int) -> str:
 # --- forms -------------------------------------------------------------------------------------
 
 
+def _ends(column: ColumnOverview) -> list[str]:
+    both = column.low, column.high
+    return [quantity_text(end, beside=both) for end in both]
+
+
 def choices(column: ColumnOverview) -> list[str]:
     """Return the categories that the field of a new row offers, those that are short."""
     texts = map(field_text, column.categories)
@@ -461,8 +460,7 @@ def choices(column: ColumnOverview) -> list[str]:
 def hint(column: ColumnOverview) -> str:
     """Return what the field of a new row takes: a range, or the commonest categories."""
     if column.low is not None and column.high is not None:
-        low = quantity_text(column.low, beside=(column.high,))
-        return f"{low} to {quantity_text(column.high, beside=(column.low,))}"
+        return " to ".join(_ends(column))
     named = [printable(str(item), _SHORT) for item in column.categories[:_MOST_NAMED]]
     if not named or column.distinct > _MANY_CATEGORIES:
         return say.PAGE_TYPES[column.type]
