@@ -138,8 +138,6 @@ class Scores(Evaluation):
         self._whole = functools.cache(lambda attribute: distribution(attribute.sorted, "fixed"))
         self._profile = functools.cache(self._described)
 
-    # --- conditions -----------------------------------------------------------------------------
-
     def _conditions(self, attribute: Attribute) -> Iterator[tuple[Condition, Mask]]:
         """Return the conditions on an attribute that o satisfies, the finest first.
 
@@ -182,8 +180,6 @@ class Scores(Evaluation):
         for item in context:
             mask &= self.masks[item]
         return mask
-
-    # --- scores ---------------------------------------------------------------------------------
 
     def scored(self, place: int, context: Context, mask: Mask) -> Hit | None:
         """Score a property among the rows of DB_E; None where there is nothing to compare."""
@@ -253,9 +249,6 @@ def _candidate(condition: Condition, mask: Mask) -> CandidateCondition:
         return mask if rows is None else mask[rows]
 
     return CandidateCondition(condition, int(np.count_nonzero(mask)), test)
-
-
-# --- the population ------------------------------------------------------------------------------
 
 
 class PaperPopulation(MemoryPopulation):

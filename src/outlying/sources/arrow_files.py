@@ -251,9 +251,6 @@ def _orc(file: InputFile) -> _Part:
     return _Part(file, state, stored.schema, stored.nrows, batches)
 
 
-# --- all files -----------------------------------------------------------------------------------
-
-
 class ArrowFeeder(Feeder):
     """Files that are one table."""
 

@@ -157,9 +157,6 @@ def are_whole(numbers: Floats) -> bool:
     )
 
 
-# --- columns of batches --------------------------------------------------------------------------
-
-
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class Numbers:
     """Numbers of some rows, NaN where one is missing, and what they are like."""

@@ -33,9 +33,7 @@ except ImportError:  # no such locks on Windows
     fcntl = None  # type: ignore[assignment]
 
 CHUNK = 1 << 20
-LEAST_ROOM = 1 << 29
-"""Bytes of the disk that no copy takes."""
-
+LEAST_ROOM = 1 << 29  # bytes of the disk that no copy takes
 _CHUNKS_BETWEEN_LOOKS = 64
 _PREFIX = "outlying-"
 _LOCK = "lock"
@@ -150,9 +148,8 @@ def _chunks(stream: IO[Any], source: str) -> Iterator[bytes]:
 
 # --- compression ---------------------------------------------------------------------------------
 
+#: How names of compressed files end, how they begin, and the modules of Python that open them.
 ENDINGS = {"gzip": ".gz", "zstd": ".zst", "bzip2": ".bz2", "xz": ".xz"}
-"""How names of compressed files end."""
-
 _MAGIC = {
     "gzip": rb"\x1f\x8b",
     "zstd": rb"\x28\xb5\x2f\xfd",
@@ -251,14 +248,10 @@ class InputFile:
 
     source: str
     path: Path
-    suffix: str
-    """How its name ends, compression left out."""
-    notes: tuple[str, ...] = ()
-    """What a reader of results should know about how it arrived."""
-    held: object = None
-    """What must live as long as the file is read: a private copy."""
-    keys: Keys = ()
-    """What folders below the root say of it."""
+    suffix: str  # how its name ends, compression left out
+    notes: tuple[str, ...] = ()  # what a reader of results should know about how it arrived
+    held: object = None  # what must live as long as the file is read: a private copy
+    keys: Keys = ()  # what folders below the root say of it
 
     @property
     def size(self) -> int:

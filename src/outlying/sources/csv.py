@@ -200,10 +200,8 @@ class TextLayout:
 
     delimiter: str
     fields: int
-    skipped_lines: int
-    """Lines above the table: blank ones, titles, and what tells Excel the delimiter."""
-    line_end: str | None = None
-    """Known of our own copies only; elsewhere the engine finds it."""
+    skipped_lines: int  # above the table: blank ones, titles, and what tells Excel the delimiter
+    line_end: str | None = None  # known of our own copies only; elsewhere the engine finds it
     titles: tuple[str, ...] = dataclasses.field(default=(), compare=False)
 
     def __str__(self) -> str:

@@ -37,8 +37,8 @@ from outlying.sources.passes import (
 )
 from outlying.sources.recognise import first_line, name_of, path_of, scheme_of, translate_errors
 
+#: Opens a connection by the rules of Python's DB-API, with ADBC's additions.
 OpenConnection: TypeAlias = Callable[[], AbstractContextManager[Any]]
-"""Opens a connection by the rules of Python's DB-API, with ADBC's additions."""
 
 
 def stream(data: Any, table: str | None, query: str | None) -> AdbcFeeder:

@@ -57,9 +57,7 @@ _SYSTEM_OUT_OF_MEMORY = (
     "ArrowBuffer: failed to allocate",
 )
 
-MEMORY = "500MB"
-"""What the engine may use for itself; a scan needs less, however long the table is."""
-
+MEMORY = "500MB"  # what the engine may use for itself; a scan needs less
 _LEAST_SPACE = 256 << 20  # bytes of address space without which the engine may crash
 
 _CONFIG: Config = {
@@ -173,8 +171,7 @@ class TableSql:
     """What to read of a database: SQL that stands where a table can, and what it is called."""
 
     sql: str
-    name: str = "(query)"
-    """The name of a table as it was given."""
+    name: str = "(query)"  # of a table, as it was given
     is_query: bool = True
 
 

@@ -46,8 +46,7 @@ class Pass(Protocol[State]):
 
 Batches: TypeAlias = Callable[[Sequence[str]], Iterable[Batch]]
 
-BATCH_ROWS = 131_072
-"""Enough that the cost of a batch does not count, and few enough to stay small."""
+BATCH_ROWS = 131_072  # enough that the cost of a batch does not count, and few enough to stay small
 
 
 def fold(
@@ -114,12 +113,10 @@ class SourceField:
     """A column that can be read: how to ask for it, what comes, and what is made of that."""
 
     name: str
-    sql: str
-    """Whatever asks the engine for the column; nothing but the engine's feeder reads it."""
+    sql: str  # whatever asks the engine for the column; nothing but the engine's feeder reads it
     comes: pa.DataType
     type: pa.DataType
-    reads: PlainType | None = None
-    """How texts are typed that come without a type."""
+    reads: PlainType | None = None  # how texts are typed that come without a type
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -134,18 +131,14 @@ class SourceShape:
 class Feeder(abc.ABC):
     """A table that is read as a stream of batches, in no particular order."""
 
-    frame_library: FrameLibrary = "pandas"
-    """Whose dataframes the user works with."""
-    knows_types: bool | None = None
-    """Whether columns have types; None: a table that holds nothing but texts has not."""
-    commas = False
-    """Whether a comma may divide off decimals."""
+    frame_library: FrameLibrary = "pandas"  # whose dataframes the user works with
+    knows_types: bool | None = None  # None: a table that holds nothing but texts has no types
+    commas = False  # whether a comma may divide off decimals
 
     def __init__(self, source: str) -> None:
         """Feed from what results call `source`."""
         self.source = source
-        self.scans = 0
-        """How often passes have read the rows."""
+        self.scans = 0  # how often passes have read the rows
         self._rows = 0  # found by the last scan
 
     @abc.abstractmethod

@@ -125,8 +125,8 @@ def package_of(data: object) -> str:
     return type(data).__module__.split(".")[0].lstrip("_")
 
 
+#: Makes our error of the source's name and the library's error; or gives the latter back.
 Explain: TypeAlias = Callable[[str, Exception], BaseException]
-"""Makes our error of the source's name and the library's error; or gives the latter back."""
 
 
 def first_line(error: Exception) -> str:

@@ -29,8 +29,7 @@ if TYPE_CHECKING:
 
 _JSON = re.compile(rb"(?:\xef\xbb\xbf)?\s*(?:\[\s*)?\{")
 
-LARGE = 1 << 30
-"""A file of more bytes is streamed unless told otherwise."""
+LARGE = 1 << 30  # a file of more bytes is streamed unless told otherwise
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -45,8 +44,7 @@ class Format:
     endings: tuple[str, ...]
     read: str
     stream: str | None = None
-    magic: tuple[bytes, ...] = ()
-    """How its files begin, and those of no other format."""
+    magic: tuple[bytes, ...] = ()  # how its files begin, and those of no other format
     takes: tuple[str, ...] = ()
     is_text: bool = False  # which may be compressed, and in any encoding
     may_be_empty: bool = False  # a file without a byte is a table without rows
@@ -98,8 +96,7 @@ class Source:
     read: str | None = None
     stream: str | None = None
     is_database: bool = False
-    is_streamed: bool = False
-    """Whether it is streamed unless told otherwise, although it could be read."""
+    is_streamed: bool = False  # unless told otherwise, although it could be read
     takes: tuple[str, ...] = ()
 
 

@@ -30,10 +30,8 @@ class Timeouts:
 
     to_connect: float = 15.0
     of_silence: float = 30.0
-    for_a_part: float = 120.0
-    """For a range of bytes; a whole file has no limit of its own, but must not drip."""
-    of_patience: float = 60.0
-    """After which a file must have come at a rate of a kibibyte per second."""
+    for_a_part: float = 120.0  # a whole file has no limit of its own, but must not drip
+    of_patience: float = 60.0  # after which a kibibyte must have come each second
 
 
 LIMITS = Timeouts()
@@ -49,8 +47,7 @@ class Place:
     """A file or folder on another machine: how messages call it, and how it is open_place."""
 
     source: str
-    files: Any
-    """The file system, of fsspec."""
+    files: Any  # the file system, of fsspec
     path: str
     keys: Keys = ()
 

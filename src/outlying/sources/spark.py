@@ -130,9 +130,6 @@ def _plan_of(kind: Any) -> tuple[str, pa.DataType | str]:
     return sql, pa.timestamp("us", "UTC") if is_instant else pa.type_for_alias(arrow)
 
 
-# --- the feeder ----------------------------------------------------------------------------------
-
-
 class SparkFeeder(Feeder):
     """A DataFrame of PySpark, classic or Spark Connect.
 

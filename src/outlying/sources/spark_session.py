@@ -25,9 +25,7 @@ from outlying.sources.recognise import translate_errors
 
 Result = TypeVar("Result")
 
-PATIENCE = 60.0
-"""Seconds in which no task may run before a cluster is taken for one without workers."""
-
+PATIENCE = 60.0  # seconds without a task before a cluster is taken for one without workers
 _LOOK = 0.1  # seconds between looks at a job
 _FAREWELL = 10.0  # seconds for a cancelled job to end
 _REACH = 5.0  # seconds for a machine to answer

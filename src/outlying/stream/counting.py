@@ -150,9 +150,6 @@ def joined_rows(tables: Iterable[pa.Table]) -> pa.Table:
     return pa.concat_tables(tables, promote_options="permissive").combine_chunks()
 
 
-# --- columns -------------------------------------------------------------------------------------
-
-
 @dataclasses.dataclass(frozen=True, slots=True)
 class ColumnTotals:
     """What one column holds in all rows."""

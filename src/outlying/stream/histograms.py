@@ -61,9 +61,6 @@ def affordable_states(counts: int) -> int:
     return max(1, _TOTAL_BYTES // max(1, counts * _COUNT_BYTES))
 
 
-# --- bins ----------------------------------------------------------------------------------------
-
-
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class Edges:
     """What each code stands for: a representative value, the least and the greatest number."""
@@ -145,9 +142,6 @@ def _knots(sample: Floats, low: float, high: float) -> tuple[Floats, Floats]:
     return knots, np.concatenate([[0.0], np.cumsum(shares)])
 
 
-# --- groups --------------------------------------------------------------------------------------
-
-
 @dataclasses.dataclass(frozen=True, eq=False)
 class CategoricalGroup:
     """A column in a context of `rows` by its sorted categories, or by whether it is missing."""
@@ -223,9 +217,6 @@ class NumericGroup:
 
 
 Group: TypeAlias = CategoricalGroup | NumericGroup
-
-
-# --- counts --------------------------------------------------------------------------------------
 
 
 class Histograms:

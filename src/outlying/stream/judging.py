@@ -128,9 +128,6 @@ def _numbers(attribute: Attribute, column: Column, known: Mapping[Any, int]) -> 
     return codes.take(column.codes, mode="wrap")
 
 
-# --- the score pass ------------------------------------------------------------------------------
-
-
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class RankedRows:
     """Rows, the first ones first: what they hold, what names them, and how they score."""

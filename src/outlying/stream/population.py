@@ -324,9 +324,6 @@ def _changed(source: str, how: str) -> SourceError:
     )
 
 
-# --- new objects ---------------------------------------------------------------------------------
-
-
 @dataclasses.dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class SampledTarget(Target):
     """A target that is a row of a profile's table, behind the rows that were drawn."""

@@ -59,9 +59,6 @@ OTHER_LABEL = "\U0010ffff"
 _UNEVEN = 1.1  # distinct rows with so many more or fewer copies than all have are not typical
 
 
-# --- the pass ------------------------------------------------------------------------------------
-
-
 @dataclasses.dataclass(slots=True)
 class ProfileState:
     """What was seen of some rows."""
@@ -171,9 +168,6 @@ def copied(fields: Sequence[Field], arrays: Mapping[str, Any], places: Rows) -> 
         for field, column in zip(fields, found.columns, strict=True)
     ]
     return pa.table(columns, names=found.column_names)
-
-
-# --- the profile ---------------------------------------------------------------------------------
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)

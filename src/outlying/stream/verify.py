@@ -198,9 +198,6 @@ def _ends(
     return low, high
 
 
-# --- the pass ------------------------------------------------------------------------------------
-
-
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class Answers:
     """What all rows say to what was asked of them."""

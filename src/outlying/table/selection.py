@@ -250,9 +250,6 @@ def counts_rows(column: Column) -> bool:
     return bool((np.bincount((column.values - low).astype(np.int64)) == 1).all())
 
 
-# --- copies --------------------------------------------------------------------------------------
-
-
 @dataclasses.dataclass(frozen=True, slots=True)
 class Copy:
     """A column that tells nothing beside another one, and how its cells follow from it."""

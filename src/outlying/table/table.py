@@ -156,9 +156,6 @@ def _value_text(value: object) -> str:
         return shown(value)
 
 
-# --- conditions ----------------------------------------------------------------------------------
-
-
 @dataclasses.dataclass(frozen=True, slots=True)
 class Condition:
     """One condition on one attribute: it lies in an interval, equals a category, or is missing."""
