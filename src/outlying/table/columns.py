@@ -49,6 +49,9 @@ class Derivation(Protocol):
     a table in memory, a sample of it and a batch of its rows give the same cells.
     """
 
+    is_both_ways: ClassVar[bool]  # whether intervals of the parent, too, tell less of the given
+    says_more: ClassVar[bool]  # whether these say more than contexts of the same columns do
+
     @property
     def parent(self) -> str:
         """The column of the table whose cells it tells of."""
@@ -64,14 +67,6 @@ class Derivation(Protocol):
     @property
     def keys(self) -> tuple[str, ...]:
         """Those of them whose values name things: a range of such numbers says nothing."""
-
-    @property
-    def is_both_ways(self) -> bool:
-        """Whether intervals of the parent, too, tell less of these."""
-
-    @property
-    def says_more(self) -> bool:
-        """Whether these say more than contexts of the same columns do."""
 
     @property
     def explains(self) -> float:
