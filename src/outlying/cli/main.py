@@ -131,13 +131,8 @@ def main() -> None:
     except (BrokenPipeError, PipeClosedError):  # the reader, say `head`, has seen enough
         leave_pipe()
     except OSError as error:
-        _fail(click.ClickException(harmless(_describe(error))))
-
-
-def _describe(error: OSError) -> str:
-    """Say what the system has refused, and where that is known, for which file."""
-    file = "" if error.filename is None else f"{error.filename}: "
-    return f"{file}{error.strerror or error}"
+        file = "" if error.filename is None else f"{error.filename}: "
+        _fail(click.ClickException(harmless(f"{file}{error.strerror or error}")))
 
 
 def _fail(error: click.ClickException) -> None:
@@ -146,9 +141,10 @@ def _fail(error: click.ClickException) -> None:
     sys.exit(2)
 
 
-def _say_version(context: click.Context) -> None:
-    click.echo(f"outlying, version {outlying.__version__}\n{describe_kernel()}")
-    context.exit()
+def _say_version(context: click.Context, _: click.Parameter, is_asked: bool) -> None:
+    if is_asked:
+        click.echo(f"outlying, version {outlying.__version__}\n{describe_kernel()}")
+        context.exit()
 
 
 @click.group(
@@ -162,7 +158,7 @@ def _say_version(context: click.Context) -> None:
     is_flag=True,
     expose_value=False,
     is_eager=True,
-    callback=lambda context, _, is_asked: _say_version(context) if is_asked else None,
+    callback=_say_version,
     help="Show the version, and whether the kernel is compiled.",
 )
 def cli() -> None:

@@ -166,18 +166,14 @@ def added(path: str | Path, new: Sequence[Accepted]) -> str:
     known = read(path) if Path(path).exists() else []
     if not new:
         raise OptionError("nothing in this row is exceptional, so that there is nothing to accept")
-    fresh = [item for item in new if not any(_is_known(item, old) for old in known)]
+    undated = [dataclasses.replace(item, date=None) for item in known]
+    fresh = [item for item in new if dataclasses.replace(item, date=None) not in undated]
     return content([*known, *fresh])
 
 
 def content(entries: Sequence[Accepted]) -> str:
     """Return entries as they stand in a file."""
     return _HEAD + "\n".join(["", *(item.to_toml() for item in entries)])
-
-
-def _is_known(one: Accepted, other: Accepted) -> bool:
-    undated = [dataclasses.replace(item, date=None) for item in (one, other)]
-    return undated[0] == undated[1]
 
 
 def without_wrong(table: Table, entries: Sequence[Accepted]) -> tuple[Table, int]:

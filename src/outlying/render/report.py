@@ -86,19 +86,16 @@ class Report:
 
     def page(self) -> str:
         """Return the page on all objects so far."""
-        people = self.population
+        people, found = self.population, self.detection
         source = printable(people.source, 200)
         about = say.ABOUT.format(source=source, rows=people.rows, columns=len(people.columns))
         return html.rendered(
             "page.html",
             title=self._title(),
             about=about,
-            detection="" if self.detection is None else lists.detector(self.detection.settings),
-            detection_notes=() if self.detection is None else self.detection.notes,
-            summary="" if self.detection is None else lists.heading(self.detection),
-            combinations=[]
-            if self.detection is None
-            else list(lists.combinations(self.detection, _LOOK)),
+            detection_notes=() if found is None else found.notes,
+            summary="" if found is None else lists.heading(found),
+            combinations=[] if found is None else list(lists.combinations(found, _LOOK)),
             odd_all_over=say.ODD_COMBINATIONS,
             stories=list(self._linked_patterns()) if self.is_many else [],
             objects=[html.safe(self._objects[place]) for place in self._order()],
@@ -106,7 +103,10 @@ class Report:
             ids=", ".join(dict.fromkeys(name for key in self._keys for name, _ in key)),
             notes=list(self._shared_notes()) if self.is_many else [],
             skipped=people.skipped_columns,
-            options=_option_texts(self.options),
+            options=[
+                (name, value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
+                for name, value in self.options.to_dict().items()
+            ],
             version=outlying.__version__,
             terms=html.terms(),
             style=html.style_sheet(),
@@ -159,10 +159,3 @@ class Report:
             ]
             if len(links) > 1:
                 yield {"name": story.name, "count": story.count, "links": links}
-
-
-def _option_texts(options: Options) -> list[tuple[str, str]]:
-    return [
-        (name, value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
-        for name, value in options.to_dict().items()
-    ]

@@ -32,7 +32,7 @@ from outlying.render.shapes import (
 from outlying.results.stories import Pair
 from outlying.results.wording import distance
 from outlying.table.table import Condition
-from outlying.table.values import TIMES, Form, Value, number_of, printable, value_of
+from outlying.table.values import TIMES, Value, number_of, printable, value_of
 
 _DAY = 86_400e6
 _MICROSECONDS = 1e6  # in a second: times are microseconds inside
@@ -359,16 +359,13 @@ def _end_text(pair: Pair, value: Value) -> str:
 
 def _numbers(ends: tuple[Value, Value], sketch: NumericSketch) -> tuple[float, float]:
     """Return the numbers of a range; of times on a line that goes on past midnight, too."""
-    low, high = (_number(end, sketch.form) for end in ends)
+    low, high = (  # one that no date can show is a number already
+        float(end) if isinstance(end, (int, float)) else number_of(sketch.form, end) for end in ends
+    )
     first, last = sketch.quantiles[0], sketch.quantiles[-1]
     if sketch.form == "time" and last >= _DAY:
         low, high = (number + _DAY if number < first else number for number in (low, high))
     return low, high
-
-
-def _number(value: Value, form: Form) -> float:
-    """Return the number behind a value; one that no date can show is a number already."""
-    return float(value) if isinstance(value, (int, float)) else number_of(form, value)
 
 
 def _curve(sketch: NumericSketch, axis: Axis) -> Curve:

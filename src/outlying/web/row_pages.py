@@ -369,7 +369,8 @@ async def odd(request: Request, entry: TableEntry, addresses: Addresses) -> Resp
     """Show the odd rows of a table as they are found; a look at this page begins the search."""
     given = request.query_params.get("top") or ("10" if is_json(request) else None)
     top = number_of(given)
-    job = await finished(request, looked_for(request, entry, addresses, top))
+    looking = service_of(request).detect(entry, top, _of_detection(addresses))
+    job = await finished(request, looking)
     if is_json(request):
         return Answer(answers.document(job))
     shown: dict[str, Any] = {"about": size_of(entry), "top": top, "job": job}
@@ -385,9 +386,9 @@ async def odd(request: Request, entry: TableEntry, addresses: Addresses) -> Resp
 async def find_odd(request: Request) -> Response:
     """Start to look for odd rows, also where that was cancelled before."""
     params, addresses = await form(request)
-    top = number_of(params.get("top"))
-    entry = service_of(request).get(addresses.table_id)
-    looked_for(request, entry, addresses, top, again=True)
+    top, service = number_of(params.get("top")), service_of(request)
+    entry = service.get(addresses.table_id)
+    service.detect(entry, top, _of_detection(addresses), again=True)
     return RedirectResponse(addresses.odd(top), 303)
 
 
@@ -395,7 +396,8 @@ async def find_odd(request: Request) -> Response:
 async def apart(request: Request, entry: TableEntry, addresses: Addresses) -> Response:
     """Show what sets some rows of a table apart; a look at this page begins the search."""
     query = TableQuery.of(request.query_params)
-    job = await finished(request, _compared(request, entry, addresses, query))
+    comparing = service_of(request).compare(entry, query, _of_detection(addresses))
+    job = await finished(request, comparing)
     if is_json(request):
         return Answer(answers.document(job))
     chosen = TablePage(entry, addresses, request.query_params)
@@ -425,20 +427,10 @@ def _rows_of(rule: Rule, addresses: Addresses) -> str | None:
 async def compare_again(request: Request) -> Response:
     """Compare rows once more where that was cancelled or has failed."""
     params, addresses = await form(request)
-    query = TableQuery.of(params)
-    _compared(request, service_of(request).get(addresses.table_id), addresses, query, again=True)
+    query, service = TableQuery.of(params), service_of(request)
+    entry = service.get(addresses.table_id)
+    service.compare(entry, query, _of_detection(addresses), again=True)
     return RedirectResponse(addresses.apart(query), 303)
-
-
-def _compared(
-    request: Request,
-    entry: TableEntry,
-    addresses: Addresses,
-    query: TableQuery,
-    again: bool = False,
-) -> Job:
-    options = _of_detection(addresses)
-    return service_of(request).compare(entry, query, options, again=again)
 
 
 async def mark(request: Request) -> Response:
@@ -450,13 +442,6 @@ async def mark(request: Request) -> Response:
     top = number_of(params["odd"]) if params.get("odd") else None
     is_row = params.get("back") == "row"
     return RedirectResponse(addresses.row(number, top=top) if is_row else addresses.odd(top), 303)
-
-
-def looked_for(
-    request: Request, entry: TableEntry, addresses: Addresses, top: int, again: bool = False
-) -> Job:
-    """Return the job that looks for odd rows, begun unless there is one."""
-    return service_of(request).detect(entry, top, _of_detection(addresses), again=again)
 
 
 def _of_detection(addresses: Addresses) -> Options:
@@ -471,7 +456,8 @@ async def row(request: Request, entry: TableEntry, addresses: Addresses) -> Resp
     values = await service_of(request).values(entry, number)
     shown = RowPage(entry, addresses, texts_of(values), number, name=entry.name_of(values))
     if (given := request.query_params.get("odd")) is not None:
-        job = looked_for(request, entry, addresses, top := number_of(given))
+        top, service = number_of(given), service_of(request)
+        job = service.detect(entry, top, _of_detection(addresses))
         if isinstance(job.result, Detection):
             rows = listed(job.result.rows)
             odd = tuple(item.row + 1 for item in rows if item.row is not None)
