@@ -83,7 +83,7 @@ def test_sweeps_describe_values_as_numpy_does(
         near = np.abs(values - found[place])
         least = np.count_nonzero(near < reach * (1 - 1e-9))
         assert least <= around[place] <= np.count_nonzero(near <= reach * (1 + 1e-9))
-    by_either(sweep.total_after, values, reach)
+    by_either(sweep.totals_after, values, np.array([reach / 3, reach]))
     points = np.sort(rng.choice(values, 100))
     for side in ("left", "right"):
         by_either(sweep.places_of, values, points, side)

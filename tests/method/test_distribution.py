@@ -43,7 +43,7 @@ def test_counted_values_have_the_densities_of_their_rows(whole: Floats, row: int
     expected = density.parzen_at(values, values, width)
     assert np.repeat(found.densities(), found.rows) == pytest.approx(expected)
     for scale in outlierness.SCALES:
-        mean = density.mean_neighbours(values, scale * width)
+        mean = float(density.mean_neighbours(values, np.array([scale * width]))[0])
         assert found.mean_neighbours(scale) == pytest.approx(mean, rel=1e-12)
         densities = np.repeat(found.densities(scale=scale), found.rows)
         assert np.mean(densities) == pytest.approx(mean / (len(values) * scale * width))
@@ -74,8 +74,8 @@ def test_what_is_typical_is_that_of_the_rows(whole: Floats, members: list[bool])
     assert found.mean_neighbours() == pytest.approx(own / known)
     assert lift == pytest.approx((own / known) / (around / total))
     assert lift <= total / known * (1 + 1e-12)
-    wide = density.mean_neighbours(values, 32 * found.width)
-    assert found.mean_neighbours(32) == pytest.approx(wide)
+    wide = density.mean_neighbours(values, np.array([32 * found.width]))
+    assert found.mean_neighbours(32) == pytest.approx(wide[0])
 
 
 def test_all_rows_are_as_tight_as_they_are() -> None:

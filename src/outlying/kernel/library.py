@@ -81,7 +81,7 @@ class Kernel:
             else:
                 kind = ctypes.c_double if isinstance(value, float) else ctypes.c_int64
                 arguments.append(kind(value))
-        function = self._library[name]
+        function = getattr(self._library, name)
         function.restype = result
         return function(*arguments)
 

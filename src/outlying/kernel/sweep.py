@@ -11,6 +11,7 @@ from outlying.kernel.library import Floats, Kernel, Places, compiled
 
 #: Fewer points are looked up one by one.
 _FEW = 64
+_FEW_AT_ONCE = 512
 _LANES = 8  # values that a fit takes at once
 
 
@@ -38,12 +39,13 @@ def located(edges: Floats, values: Floats) -> npt.NDArray[np.int32]:
     return found
 
 
-def total_after(values: Floats, reach: float) -> int:
-    """Add up, for each value, how many of all are at most so much larger."""
-    kernel = compiled() if len(values) >= _FEW else None
+def totals_after(values: Floats, reaches: Floats) -> Places:
+    """Add up, for each value, how many of all are at most so much larger, for each reach."""
+    kernel = compiled() if len(values) >= _FEW_AT_ONCE else None
     if kernel is None:
-        return int(np.add.reduce(values.searchsorted(values + reach, "right")))
-    return int(kernel("sweep_total", values, len(values), float(reach)))
+        return np.asarray(values.searchsorted(values + reaches[:, None], "right").sum(axis=1))
+    totals = [kernel("sweep_total", values, len(values), reach) for reach in reaches.tolist()]
+    return np.array(totals, dtype=np.int64)
 
 
 def rows_around(values: Floats, before: Places, reach: float) -> Places:

@@ -13,7 +13,7 @@ from typing import TypeAlias, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from outlying.kernel.sweep import rows_around, total_after
+from outlying.kernel.sweep import rows_around, totals_after
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 Counts: TypeAlias = npt.NDArray[np.int64]
@@ -67,7 +67,7 @@ def window_counts(values: Floats, width: float) -> Counts:
     return rows_around(values, np.arange(len(values) + 1), width / 2)
 
 
-def close_pairs(after: int, count: int) -> int:
+def close_pairs(after: Counts, count: int) -> Counts:
     """Count ordered pairs of values that are close, each value with itself included.
 
     Given is, added up over all values, how many are no further off on the way up, or lie before: as
@@ -89,9 +89,9 @@ def parzen_at(values: Floats, points: Floats, width: float) -> Floats:
     return densities(near, len(values), width)
 
 
-def mean_neighbours(values: Floats, width: float) -> float:
-    """Return how many values lie within a window of a value on average, itself included."""
-    return close_pairs(total_after(values, width / 2), len(values)) / len(values)
+def mean_neighbours(values: Floats, widths: Floats) -> Floats:
+    """Return how many values lie within windows of a value on average, itself included."""
+    return close_pairs(totals_after(values, widths / 2), len(values)) / len(values)
 
 
 def frequencies(counts: Counts) -> Floats:

@@ -152,13 +152,17 @@ class Group:
         return robust_width(self.ordered)
 
     @functools.cached_property
-    def _typical(self) -> list[float]:
+    def _typical(self) -> Floats:
         """How many values a member has around itself on average, at each scale."""
-        return [mean_neighbours(self.ordered, scale * self.width) for scale in SCALES]
+        return mean_neighbours(self.ordered, np.multiply(SCALES, self.width))
 
     @functools.cached_property
     def _quantiles(self) -> list[float]:
-        return quantiles(core(self.ordered))
+        return quantiles(self._core)
+
+    @functools.cached_property
+    def _core(self) -> Floats:
+        return core(self.ordered)
 
     def outer(self, values: Floats) -> tuple[int, int]:
         """Return how many of ascending values lie below the lower tenth, and from where on above.
@@ -274,7 +278,7 @@ class Group:
     def _shapes(self) -> tuple[Tail, Tail]:
         """The tail above, and that of the mirrored values, which is the one below."""
         _, _, q25, q50, q75, _, _ = self._quantiles
-        exact, step = core(self.ordered), self.facts.step
+        exact, step = self._core, self.facts.step
         spread = _spread(exact, step) if step else exact
         upper = self._shape(spread if q50 < q75 else exact)
         return upper, self._shape(-(spread if q25 < q50 else exact)[::-1])

@@ -10,8 +10,8 @@ import importlib
 import io
 import zipfile
 from collections.abc import Mapping, Sequence
+from html import escape
 from typing import Any, get_args
-from xml.sax.saxutils import escape
 
 from outlying.errors import MissingExtraError, harmless
 from outlying.table.table import FrameLibrary
@@ -94,7 +94,7 @@ def _sheet_cell(value: Any, style: int) -> str:
         return f'<c s="{style}"/>'
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         return f'<c s="{style}"><v>{value!r}</v></c>'
-    text = escape(harmless(str(value))[:_MOST_CHARACTERS])
+    text = escape(harmless(str(value))[:_MOST_CHARACTERS], quote=False)
     return f'<c s="{style}" t="inlineStr"><is><t xml:space="preserve">{text}</t></is></c>'
 
 

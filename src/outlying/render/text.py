@@ -41,7 +41,9 @@ def text_width(text: str) -> int:
 
 def wrapped(text: str, width: int, first: str = "", rest: str = "") -> str:
     """Return a text in lines of at most a width; the first and the others have their own margin."""
-    spread = "".join(char + _FILLER if _is_wide(char) else char for char in text)
+    spread = text
+    if not text.isascii():
+        spread = "".join(char + _FILLER if _is_wide(char) else char for char in text)
     wrapper = _Wrapper(width, initial_indent=first, subsequent_indent=rest, break_on_hyphens=False)
     return wrapper.fill(spread).replace(_FILLER, "")
 

@@ -417,11 +417,9 @@ class Cells:
         return Listing(*(np.asarray(array, dtype=np.int32) for array in arrays))
 
     @functools.cached_property
-    def pairs(self) -> tuple[Small, Small]:
-        """All pairs of conditions on different columns."""
-        first, second = np.triu_indices(len(self.spans), 1)
-        differ = self.owners[first] != self.owners[second]
-        return first[differ].astype(np.int32), second[differ].astype(np.int32)
+    def is_pair(self) -> Mask:
+        """Which conditions are on different columns: conditions x later ones."""
+        return np.triu(self.owners[:, None] != self.owners)
 
     def mask(self, condition: int, codes: Sequence[Codes]) -> Mask:
         """Return which of coded rows satisfy a condition."""

@@ -289,14 +289,14 @@ class Sweep:
         return self._counted(nothing, everything, np.zeros(len(self.free), np.int32), self.free)
 
     def _pairs(self) -> _Level:
-        first, second = self.cells.pairs
         useful = self.is_free & (self.cells.sizes >= self.least(2))
-        fit = useful[first] & useful[second]
-        each = np.arange(len(self.owners), dtype=np.int32)[:, None]
-        first, second = first[fit], second[fit]
-        level = self._counted(each, self.words, first, second)
-        self.joint = np.zeros((len(each), len(each)), dtype=np.int32)
-        self.joint[first, second] = self.joint[second, first] = level.sizes
+        fit = self.cells.is_pair & useful & useful[:, None]
+        each = np.arange(len(self.owners), dtype=np.int32)
+        first, second = np.repeat(each, fit.sum(axis=1)), np.broadcast_to(each, fit.shape)[fit]
+        level = self._counted(each[:, None], self.words, first, second)
+        joint = np.zeros(fit.shape, dtype=np.int32)
+        joint[fit] = level.sizes
+        self.joint = joint + joint.T
         return level
 
     def _extended(self, beam: Small) -> _Level:

@@ -323,6 +323,8 @@ _DAYS_ONLY = ("Y", "M", "W", "D")  # resolutions of NumPy that know no time of d
 
 def array_of(values: Sequence[object]) -> RawColumn | str:
     """Return Python values, of one kind or mixed, as an array; or say why they cannot be used."""
+    if set(map(type, values)) <= {str, type(None)}:
+        return RawColumn(of_texts(values))  # type: ignore[arg-type]
     missing = np.fromiter((is_missing(value) for value in values), dtype=bool, count=len(values))
     known = [value for value, gap in zip(values, missing, strict=True) if not gap]
     kinds = _kinds_in(known)
