@@ -140,18 +140,23 @@ class NumberJudge:
         return 1.5 * math.log1p(max(group.tail(x) - nats, 0.0)) - group.lacks(x, nats)
 
     def most(self, context: Context, row: int) -> float:
-        """Return how far outside a number is at most, as rows as near as that share a condition."""
+        """Return how far outside a number is at most, as rows as far out share a condition."""
         x, values = self.numbers[row], self.group(context).values
         if len(values) < 20 or values[0] == values[-1]:
             return math.inf
         rest, by = self._rest(context, row, x)
-        if by < 0:
-            return math.inf
+        return rest - self.bar if by >= 0 and self._as_far(context, by, x) else math.inf
+
+    def _as_far(self, context: Context, condition: int, x: float) -> bool:
+        """Return whether five rows of a group with one more condition lie half as far out."""
+        values = self.group(context).values
+        if len(values) < 20 or values[0] == values[-1]:
+            return False
         q10, q90 = (quantile(self.group(context).core, share) for share in (0.1, 0.9))
-        far = max(x - q90, q10 - x, 0.0)
-        alike = [r for r in self.rows(context) if r in self.conditions[by].rows]
-        near = [r for r in alike if abs(self.numbers[r] - x) <= 0.25 * far]
-        return rest - self.bar if len(near) >= 5 else math.inf
+        alike = [r for r in self.rows(context) if r in self.conditions[condition].rows]
+        above = [r for r in alike if self.numbers[r] - q90 >= 0.5 * (x - q90)]
+        below = [r for r in alike if q10 - self.numbers[r] >= 0.5 * (q10 - x)]
+        return (x > q90 and len(above) >= 5) or (x < q10 and len(below) >= 5)
 
     def is_explained(self, context: Context, row: int) -> bool:
         """Return whether one more condition of a row makes its number ordinary."""
@@ -166,7 +171,9 @@ class NumberJudge:
             if len(self.group(both).values) >= 20:
                 if self._is_ordinary(both, row):
                     return True
-            elif self._tightness((k,)) >= self._tightness(context):
+            elif self._tightness((k,)) >= self._tightness(context) or self._as_far(
+                context, k, self.numbers[row]
+            ):
                 return True
         return False
 

@@ -266,6 +266,23 @@ def test_a_value_among_others_of_its_kind_is_not_far_outside() -> None:
     assert np.count_nonzero(others) <= 1  # eight without the rule
 
 
+def test_what_few_of_a_group_always_have_is_no_finding_where_the_others_have_none() -> None:
+    """The bonus of the few of level 3 whose salary is that of lower levels, which have none."""
+    rng = np.random.default_rng(1)
+    level = rng.choice([1, 2, 3, 4, 5], 2_500, p=[0.35, 0.3, 0.2, 0.1, 0.05])
+    team = rng.choice(["ops", "it", "sales", "hr", "legal"], 2_500, p=[0.4, 0.25, 0.2, 0.1, 0.05])
+    born = (2002 - level * 4 - rng.gamma(3, 3, 2_500)).astype(int)
+    hired = born + 20 + rng.integers(0, np.maximum(2004 - born, 1))
+    salary = np.exp(10 + 0.25 * level + rng.normal(0, 0.1, 2_500)) * np.where(team == "it", 1.15, 1)
+    has_bonus = (level >= 3) & (rng.random(2_500) < 0.7)
+    bonus = np.where(has_bonus, np.exp(8 + rng.normal(0, 0.5, 2_500)).round(-1), 0)
+    data = {"level": level, "team": team, "born": born, "hired": hired}
+    data |= {"salary": salary.round(-2), "bonus": bonus, "remote": rng.random(2_500) < 0.3}
+    strengths = outlying.Explainer(data).strengths()
+    is_ordinary = (level == 3) & (bonus > 0) & (bonus < 6_000)
+    assert np.count_nonzero(is_ordinary & (strengths > chance_extreme(2_500))) <= 2  # eight without
+
+
 def test_a_row_at_the_border_of_an_interval_is_judged_by_those_around_it() -> None:
     """Short grown-ups are among children where height is small, but not among their neighbours."""
     rng = np.random.default_rng(4)

@@ -208,10 +208,10 @@ class Group:
         _, q10, _, _, _, q90, _ = self._quantiles
         return values < q10, values > q90
 
-    def excess(self, value: float) -> float:
-        """Return how far beyond the outer tenths a value lies."""
+    def excess(self, values: Floats) -> tuple[Floats, Floats]:
+        """Return how far values lie above the upper tenth, and below the lower one."""
         _, q10, _, _, _, q90, _ = self._quantiles
-        return float(max(value - q90, q10 - value, 0.0))
+        return np.maximum(values - q90, 0.0), np.maximum(q10 - values, 0.0)
 
     def distance(self, values: Floats, nats: float) -> Floats:
         """Return what the distance of ascending values is worth whose tail exceeds so much.

@@ -31,8 +31,8 @@ SHARE_OF_LIFT = 0.5
 NEAREST, SHARED = 10, 5
 #: How much more frequent a condition must be among them than in the group.
 CONCENTRATED = 3.0
-#: Values lie beside one that is far outside if they are so much nearer to it than the others.
-BESIDE = 0.25
+#: Others lie as far out as a value does if they are so much of the way.
+AS_FAR = 0.5
 #: A group of fewer rows explains nothing.
 LEAST_GROUP = 20
 #: ln of the rarity up to which a value is ordinary.
@@ -230,7 +230,7 @@ class NumberJudge:
     ) -> Floats:
         """Return how far outside rows are at most in a context, where they share a condition.
 
-        So many of the context share it that lie beside them, not on the way to the others.
+        So many of the context share it that lie as far out.
         """
         held, found = self.group(context), np.full(len(rows), np.inf)
         if held is None or not len(rows):
@@ -239,12 +239,25 @@ class NumberJudge:
         some = rows[order]
         rest, by = self._rest(context, held, some, numbers[some], codes)
         for place in np.flatnonzero(by >= 0).tolist():
-            alike = self.cells.mask(int(by[place]), self.codes)[self.order[held[0]]]
-            value = numbers[some[place]]
-            away = np.abs(held[1].ordered[alike] - value)
-            if np.count_nonzero(away <= BESIDE * held[1].excess(value)) >= SHARED:
+            if self._as_far(context, int(by[place]), numbers[some[place : place + 1]])[0]:
                 found[order[place]] = rest[place] - self.bar
         return found
+
+    def _as_far(self, context: Context, condition: int, values: Floats) -> Mask:
+        """Return whether rows of a group with one more condition lie as far out as values do."""
+        held = self.group(context)
+        if held is None:
+            return np.zeros(len(values), dtype=bool)
+        places, group = held
+        alike = self.cells.mask(condition, self.codes)[self.order[places]]
+        above, below = (np.sort(own) for own in group.excess(group.ordered[alike]))
+        beyond = group.excess(values)
+        return np.logical_or(
+            *(
+                (own > 0) & (len(some) - np.searchsorted(some, AS_FAR * own) >= SHARED)
+                for some, own in zip((above, below), beyond, strict=True)
+            )
+        )
 
     def explained(self, context: Context, values: Numbers, codes: Sequence[Codes]) -> Mask:
         """Return which numbers, odd in a context, are ordinary given one more condition of the row.
@@ -264,7 +277,8 @@ class NumberJudge:
             if self.group(own) is not None or own in self._constants:
                 found[some] = self._are_ordinary(own, values[some])
             else:
-                found[some] = self._tightness((condition,)) >= self._tightness(context)
+                tells_more = self._tightness((condition,)) >= self._tightness(context)
+                found[some] = tells_more or self._as_far(context, condition, values[some])
         return found
 
     def _are_ordinary(self, context: Context, values: Floats) -> Mask:
