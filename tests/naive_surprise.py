@@ -110,7 +110,8 @@ class Group:
 
     def _tail(self, side: int, off: float, is_exact: bool) -> _Tail:
         """Return what lies above, or of the mirrored values what lies below."""
-        core = self.core if is_exact or not self.step else self._spread
+        step = 0.0 if is_exact else self.step
+        core = self._spread if step else self.core
         core = sorted(side * x for x in core)
         share = _last_share(len(self.values))
         shares = (0.05, 0.5, 0.75, 0.9, 0.95, 1 - share)
@@ -118,7 +119,7 @@ class Group:
         rim, before = (quantile(core, max(1 - rows / len(core), 0)) for rows in (5, 25))
         gap = max((y - x for x, y in pairwise(core) if q50 <= x and y <= rim), default=0.0)
         spacings = (q75 - q50, q90 - q75, q95 - q90, last - q95, rim - q90, rim - before, gap)
-        return _Tail(*spacings, q90, (q95 - q05) / 10, off, len(self.values))
+        return _Tail(*spacings, q90 + step / 2, (q95 - q05) / 10, off, len(self.values))
 
     @cached_property
     def _spread(self) -> Sequence[float]:

@@ -116,6 +116,14 @@ def test_rounding_makes_no_tail_heavier(step: float) -> None:
     assert np.abs(np.mean(lacking)) < 0.3
 
 
+def test_the_next_whole_number_is_not_far() -> None:
+    """Names of cars have 2 to 4 words; 1 and 5 are rare by counting, and little more than that."""
+    words = np.repeat([1.0, 2.0, 3.0, 4.0, 5.0, 6.0], [2, 201, 154, 46, 2, 1])
+    counted, found = Group(words, ColumnFacts(words)).surprise(np.array([1.0, 5.0, 20.0]))
+    assert found[:2] == pytest.approx(counted[:2], abs=0.3)
+    assert found[2] > counted[2] + 3
+
+
 def test_tails_are_those_of_known_distributions() -> None:
     """Nats of what is expected beyond: of an exponential x + 0, of a Gaussian nearly its own."""
     shares = (np.arange(200_000) + 0.5) / 200_000

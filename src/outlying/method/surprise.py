@@ -266,8 +266,8 @@ class Group:
         return Group(ordered, self.facts) if varied >= VARIED else None
 
     def _tails(self, values: Floats) -> tuple[Floats, Floats]:
-        upper, lower = self._shapes
-        return upper.beyond(values), lower.beyond(-values)
+        (upper, above), (lower, below) = self._shapes
+        return upper.beyond(values - above), lower.beyond(-values - below)
 
     @property
     def _has_spike(self) -> bool:
@@ -275,13 +275,17 @@ class Group:
         return q50 in (q25, q75)
 
     @functools.cached_property
-    def _shapes(self) -> tuple[Tail, Tail]:
-        """The tail above, and that of the mirrored values, which is the one below."""
+    def _shapes(self) -> tuple[tuple[Tail, float], tuple[Tail, float]]:
+        """The tail above, and that of the mirrored values, which is the one below.
+
+        With each, how far inward a value begins: on a grid, half a step, as if all were rounded.
+        """
         _, _, q25, q50, q75, _, _ = self._quantiles
         exact, step = self._core, self.facts.step
         spread = _spread(exact, step) if step else exact
-        upper = self._shape(spread if q50 < q75 else exact)
-        return upper, self._shape(-(spread if q25 < q50 else exact)[::-1])
+        upper = (spread, step / 2) if q50 < q75 else (exact, 0.0)
+        lower = (spread, step / 2) if q25 < q50 else (exact, 0.0)
+        return (self._shape(upper[0]), upper[1]), (self._shape(-lower[0][::-1]), lower[1])
 
     def _shape(self, ordered: Floats) -> Tail:
         # What lies far out among residuals are rows that break the relation, not its tail, and
