@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -35,13 +36,17 @@ def table(tmp_path: Path) -> Path:
     return path
 
 
-def asked(source: Path, calls: Sequence[tuple[str, dict[str, Any]]]) -> tuple[list[str], list[Any]]:
+def asked(
+    sources: Sequence[Path], calls: Sequence[tuple[str, dict[str, Any]]]
+) -> tuple[list[str], list[Any]]:
     async def talk() -> tuple[list[str], list[Any]]:
-        arguments = ["-c", _COMMAND, "mcp", str(source)]
-        server = mcp.StdioServerParameters(command=sys.executable, args=arguments)
+        arguments = ["-c", _COMMAND, "mcp", *map(str, sources)]
+        environment = dict(os.environ)
+        server = mcp.StdioServerParameters(command=sys.executable, args=arguments, env=environment)
         async with mcp.Client(server) as client:
             tools = await client.list_tools()
             found = [await client.call_tool(name, given) for name, given in calls]
+            assert all(str(source) in (client.instructions or "") for source in sources)
             return [tool.name for tool in tools.tools], found
 
     return asyncio.run(talk())
@@ -53,7 +58,7 @@ def test_tools_answer_over_stdio(table: Path, tmp_path: Path) -> None:
     other = tmp_path / "other.csv"
     other.write_text("secret\n1\n2\n3\n")
     tools, found = asked(
-        table,
+        [table],
         [
             ("columns", source),
             ("detect", source | {"top": 5}),
@@ -86,6 +91,21 @@ def test_tools_answer_over_stdio(table: Path, tmp_path: Path) -> None:
     assert wrong.is_error
     assert refused.is_error
     assert "secret" not in refused.content[0].text
+
+
+def test_one_source_need_not_be_named(table: Path, tmp_path: Path) -> None:
+    _, (found, wrong) = asked([table], [("explain_row", {"row": 8}), ("explain_row", {"row": 401})])
+    assert found.structured_content["objects"][0]["row"] == 8
+    assert "row 401 does not exist" in wrong.content[0].text
+    assert "Row 8 " in found.content[0].text
+    _, (listed,) = asked([table], [("detect", {})])
+    (first, *_) = listed.structured_content["flagged"]
+    assert f"\n{first['row']:5}  " in listed.content[0].text
+    other = tmp_path / "other.csv"
+    other.write_text(table.read_text())
+    _, (refused,) = asked([table, other], [("columns", {})])
+    assert refused.is_error
+    assert "other.csv" in refused.content[0].text
 
 
 def test_the_page_for_agents_names_commands_that_exist(run: Run) -> None:

@@ -122,7 +122,7 @@ def test_agents_see_nothing_that_is_withheld(folder: Path) -> None:
     source = {"source": str(folder / "base.outlying")}
     new: dict[str, Any] = {"name": "Zebedee 3", "boss": "Zebedee Nord", "team": "north"}
     tools, found = asked(
-        folder / "base.outlying",
+        [folder / "base.outlying"],
         [
             ("columns", source),
             ("detect", source | {"top": 5}),

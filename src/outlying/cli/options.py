@@ -379,7 +379,7 @@ class Naming:
             if not rows:
                 raise RowError(no_mark(self.given))
             return RowRequest(rows=rows)
-        own = self._numbers(table) if self.is_many else [_checked(self.given, table)]
+        own = self._numbers(table) if self.is_many else [position_of(self.given, table)]
         return RowRequest(rows=own)
 
     def _numbers(self, table: Table) -> list[int]:
@@ -406,10 +406,11 @@ def numbers(text: str, place: str, table: Table) -> Iterator[int]:
         first, last = int(match[1]), int(match[2] or match[1])
         if last < first:
             raise RowError(f"{place}: the range {item!r} runs backwards; write {last}-{first}")
-        yield from range(_checked(first, table, place), _checked(last, table, place) + 1)
+        yield from range(position_of(first, table, place), position_of(last, table, place) + 1)
 
 
-def _checked(row: int, table: Table, place: str = "") -> int:
+def position_of(row: int, table: Table, place: str = "") -> int:
+    """Return the position from 0 of a row that is counted from 1."""
     if not 1 <= row <= table.rows:
         raise RowError(
             f"{place}{': ' if place else ''}row {row} does not exist: {table.source} has "
