@@ -168,7 +168,7 @@ class Findings(Shown, Document):
         return self.stories[0].judged if self.stories else None
 
     def with_labels(self, names: Iterable[str]) -> Findings:
-        """Return the result with what labels of the rows asked for tell last, and said."""
+        """Return the result with stories on labels of the rows asked for last, and a warning."""
         labels = self._told(names)
         stories = sorted(self.stories, key=lambda story: not set(labels).isdisjoint(story.columns))
         found = dataclasses.replace(self, stories=tuple(stories))

@@ -194,9 +194,10 @@ Subject: TypeAlias = tuple[str, tuple[str, ...], bool]
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Pattern:
-    """Objects whose strongest pair that stands out is about the same columns; None: in none.
+    """Objects whose strongest pair that stands out is about the same columns.
 
-    `rows` are positions from 0; of a stream, `are_places` among those explained.
+    `property` is None where nothing stands out. `rows` are positions from 0, or places among the
+    explained ones (`are_places`) in a stream.
     """
 
     property: str | None

@@ -242,7 +242,7 @@ class Crowd:
         self.visits: dict[Visit, None] = {}
 
     def has_room(self, peer: str) -> bool:
-        """Return whether there is room for one more of a peer, who may take half; make some."""
+        """Make room for a connection of a peer, who may have half of all; say if it fits."""
         if len(self._some(peer, is_known=False)) >= self._most_strangers // 2:
             self.close_stranger(peer)
         if len(self._some(None, is_known=False)) >= self._most_strangers:
