@@ -75,6 +75,9 @@ def test_what_is_wrong_is_said(run: Run, folder: Path) -> None:
     assert "names no file" in run("detect", "--query", "SELECT 1")[2]
     assert "Only SELECT statements" in run("detect", "--query", "DROP TABLE x")[2]
     assert "which table?" in run("detect")[2]
+    code, _, err = run("detect", "orders.csv", "--query", "FROM 'orders.csv'")
+    assert code == 2
+    assert "--table and --query are for databases; give no source where a query names" in err
     code, _, err = run("detect", "--query", JOIN, "-o", "customers.csv")
     assert code == 2
     assert "is the same file as" in err

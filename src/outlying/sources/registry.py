@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, get_args
 import numpy as np
 
 from outlying.checks import check_choice, check_names
-from outlying.errors import OptionError, OutlyingError, SourceError, shown
+from outlying.errors import OptionError, OutlyingError, Setting, SourceError, shown
 from outlying.options import Engine
 from outlying.sources import copies, recognise
 from outlying.sources.copies import PrivateCopy, materialize
@@ -324,6 +324,9 @@ def _is_streamed(data: Any) -> bool:
     return False
 
 
+_OF_DATABASES = Setting("table"), " and ", Setting("query"), " are for databases"
+
+
 def _no_database(data: Any) -> OutlyingError:
     """Say that table= and query= have no meaning for these data."""
     if recognise.is_path(data) and not recognise.is_address(data):
@@ -331,10 +334,12 @@ def _no_database(data: Any) -> OutlyingError:
 
         source = name_of(data)
         check_readable(source, recognise.path_of(data))
+        said = f"{source}: is not a database of DuckDB or SQLite; "
         return SourceError(
-            f"{source}: is not a database of DuckDB or SQLite; table= and query= are for databases"
+            said, *_OF_DATABASES, "; give no source where a query names files: FROM 'a.csv'"
         )
     return OptionError(
-        f"table= and query= are for databases, not for {name_of(data)}; allowed: a file of "
-        "DuckDB or SQLite, a postgresql:// address, an open connection of DuckDB or ADBC"
+        *_OF_DATABASES,
+        f", not for {name_of(data)}; allowed: a file of DuckDB or SQLite, a postgresql:// "
+        "address, an open connection of DuckDB or ADBC",
     )
