@@ -25,6 +25,7 @@ from outlying.table.values import (
     number_text,
     plain,
     printable,
+    quantity_text,
     range_text,
     read_text,
     telling_digits,
@@ -291,3 +292,39 @@ def test_digits_tell_values_apart() -> None:
     spans = dt.timedelta(seconds=59.6), dt.timedelta(seconds=181.2)
     assert range_text(*spans, beside=dt.timedelta(seconds=5)) == "0:01:00 to 0:03:01"
     assert range_text(1e16, 1e16 + 2) == "10,000,000,000,000,000 to 10,000,000,000,000,002"
+
+
+@pytest.mark.parametrize(
+    ("value", "beside", "said"),
+    [
+        (1952, (), "1952"),
+        (1952, (1950, 2007), "1952"),
+        (1890, (2950, 13_000), "1,890"),
+        (1890.0, (6.81, 66.9), "1,890"),
+        (1890.5, (), "1,890.5"),
+        (7900, (), "7,900"),
+        (-7900, (), "-7,900"),
+        (float("inf"), (), "inf"),
+    ],
+)
+def test_what_may_be_a_year_has_no_separator(
+    value: Value, beside: tuple[Value, ...], said: str
+) -> None:
+    assert quantity_text(value, beside=beside) == said
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "beside", "said"),
+    [
+        (1952, 2007, None, "1952 to 2007"),
+        (1890, 2020, 99_999, "1890 to 2020"),
+        (172, 6115, None, "172 to 6,115"),
+        (422.37, 1227.4, None, "422 to 1,227"),
+        (425.0, 1660.0, 116_500.0, "425 to 1,660"),
+        (1000.0, 1200.0, 1890.5, "1,000 to 1,200"),
+    ],
+)
+def test_the_ends_of_a_range_are_written_alike(
+    low: Value, high: Value, beside: Value, said: str
+) -> None:
+    assert range_text(low, high, beside=beside) == said
