@@ -310,3 +310,19 @@ def test_of_two_relations_of_a_column_the_better_one_is_believed() -> None:
     assert "depth given size" not in odd()
     table["depth"][row] = 21.0
     assert {"depth given kind", "depth given size"} <= odd()
+
+
+def test_a_label_that_a_number_does_not_suit_is_the_wrong_one_of_two() -> None:
+    """The pay suits the country, and not the currency, which follows from it."""
+    rng = np.random.default_rng(0)
+    place = rng.integers(4, size=1000)
+    table: Table = {
+        "country": np.array(["PL", "DE", "JP", "US"])[place],
+        "currency": np.array(["PLN", "EUR", "JPY", "USD"])[place],
+        "pay": (np.array([900.0, 120.0, 20000.0, 4000.0])[place] * rng.lognormal(0, 0.1, 1000)),
+    }
+    row = int(np.flatnonzero(place == 1)[0])
+    table["currency"][row] = "PLN"
+    found = outlying.explain(table, row=row)
+    assert found.exceptional
+    assert found.stories[0].culprit == "currency"

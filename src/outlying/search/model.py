@@ -273,14 +273,17 @@ class Model:
 
     @functools.cached_property
     def _better(self) -> list[tuple[int, int]]:
-        """The relations of a column of which there is another one that explains more, and that."""
+        """The relations of a column of which there is another one that explains more, and that.
+
+        One by categories alone is never silenced: no number says which of these should be there.
+        """
         fits = [
-            (origin.explains, origin.parent, place)
+            (origin.explains, origin.parent, place, origin.says_more)
             for place, own in enumerate(self.properties)
             if (origin := own.attribute.column.origin) is not None and origin.explains
         ]
         pairs = itertools.combinations(sorted(fits), 2)
-        return [(place, better) for (_, one, place), (_, other, better) in pairs if one == other]
+        return [(own[2], best[2]) for own, best in pairs if own[1] == best[1] and own[3]]
 
     def _believe_the_better(self, numbers: Sequence[Numbers], floats: Floats) -> None:
         """Leave nothing of a number that the better of its relations expects as it is."""
