@@ -315,14 +315,15 @@ def test_of_two_relations_of_a_column_the_better_one_is_believed() -> None:
 def test_a_label_that_a_number_does_not_suit_is_the_wrong_one_of_two() -> None:
     """The pay suits the country, and not the currency, which follows from it."""
     rng = np.random.default_rng(0)
-    place = rng.integers(4, size=1000)
+    place = rng.choice(5, 1600, p=[0.1, 0.1, 0.25, 0.25, 0.3])
+    level = np.array([6.0, 120.0, 20_000.0, 4_000.0, 700.0])[place]
     table: Table = {
-        "country": np.array(["PL", "DE", "JP", "US"])[place],
-        "currency": np.array(["PLN", "EUR", "JPY", "USD"])[place],
-        "pay": (np.array([900.0, 120.0, 20000.0, 4000.0])[place] * rng.lognormal(0, 0.1, 1000)),
+        "country": np.array(["PL", "DE", "JP", "US", "UK"])[place],
+        "currency": np.array(["PLN", "EUR", "JPY", "USD", "GBP"])[place],
+        "pay": np.round(level * rng.lognormal(0, 0.3, 1600)),
     }
-    row = int(np.flatnonzero(place == 1)[0])
-    table["currency"][row] = "PLN"
+    row = int(np.flatnonzero(place == 0)[0])
+    table["currency"][row] = "GBP"
     found = outlying.explain(table, row=row)
     assert found.exceptional
     assert found.stories[0].culprit == "currency"
