@@ -312,9 +312,9 @@ def _products(variables: Sequence[Variable]) -> Iterator[tuple[int, Places]]:
     numbers = {place: np.nan_to_num(variables[place].numbers[:LOOKED_AT]) for place in places}
     with np.errstate(over="ignore"):
         ranked = _ranks(np.array([numbers[left] * numbers[right] for left, right in pairs]))
-    for target in places:
+    each = np.abs(_ranks(np.array(list(numbers.values()))) @ ranked.T)
+    for target, alike in zip(places, each, strict=True):
         if variables[target].can_be_predicted:
-            alike = np.abs(ranked @ _ranks(numbers[target][None])[0])
             best = np.argsort(-alike, kind="stable")
             tried = [pairs[place] for place in best if alike[place] >= STEADY]
             tried = [pair for pair in tried if target not in pair][:MOST_PRODUCTS]

@@ -414,8 +414,8 @@ class Screen:
         total = (left**2).sum(axis=0)
         for place, (line, halves) in enumerate(zip(self.lines, self.halves, strict=True)):
             if halves is not None:
-                sums = [hot.T @ left[half::2] for half, hot in enumerate(halves)]
-                rows = [hot.sum(axis=0)[:, None] for hot in halves]
+                sums = [own.sums(left[half::2]) for half, own in enumerate(halves)]
+                rows = [own.rows[:, None] for own in halves]
                 errors[place] = total
                 for own, other in ((0, 1), (1, 0)):
                     said = sums[other] / (rows[other] + 1)
@@ -440,12 +440,28 @@ class Screen:
         return np.where(self.variables[target].known, left, 0.0)
 
 
-def _halves(bins: Codes | None) -> list[Floats] | None:
-    """Return the bins of every other row as columns of 0 and 1; None where there is but one."""
+class _Bins:
+    """Rows by their bins, -1 being none: threads would only wait to multiply matrices so small."""
+
+    def __init__(self, bins: Codes, count: int) -> None:
+        order = np.argsort(bins, kind="stable")
+        self.order = order[np.searchsorted(bins[order], 0) :]
+        self.rows = np.bincount(bins[self.order], minlength=count)
+
+    def sums(self, columns: Floats) -> Floats:
+        """Return the sum of each column in each bin."""
+        found, held = np.zeros((len(self.rows), columns.shape[1])), self.rows > 0
+        starts = (self.rows.cumsum() - self.rows)[held]
+        if len(starts):
+            found[held] = np.add.reduceat(columns[self.order], starts)
+        return found
+
+
+def _halves(bins: Codes | None) -> list[_Bins] | None:
+    """Return the bins of every other row; None where there is but one."""
     if bins is None or bins.max(initial=0) < 1:
         return None
-    kinds = np.arange(int(bins.max()) + 1)
-    return [np.asarray(bins[half::2, None] == kinds, dtype=np.float64) for half in (0, 1)]
+    return [_Bins(bins[half::2], int(bins.max()) + 1) for half in (0, 1)]
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
