@@ -39,7 +39,7 @@ def test_a_file_alone_is_searched(run: Run, table: Path, monkeypatch: pytest.Mon
     assert run("detect", table.name) == (0, out, "")
     assert out.startswith("2 of 300 rows of sizes.csv are exceptional")
     assert "=k40  size = -80, expected " in out
-    assert "=k7   size = 9000, expected " in out
+    assert "=k7   size = 9,000, expected " in out
     whole = json.loads(run(table, "--json")[1])
     assert {item["row"] for item in whole["flagged"]} == {8, 41}
     code, _, err = run("explian")
@@ -51,7 +51,7 @@ def test_a_file_alone_is_searched(run: Run, table: Path, monkeypatch: pytest.Mon
 def test_quiet_is_the_answer_alone(run: Run, table: Path) -> None:
     _, out, err = run(table, "--quiet")
     assert err == ""
-    assert "size = 9000, expected " in out
+    assert "size = 9,000, expected " in out
     for said in ("--explain", "line 2"):
         assert said not in out
         assert said in run(table)[1]
@@ -119,7 +119,7 @@ def test_many_rows_are_a_sequence(table: Path) -> None:
     assert list(frame.columns) == FIELDS
     assert [frame["row"].tolist()[place] for place in (0, -1)] == [7, 40]
     assert found.to_html() == outlying.report(found)
-    assert "9000" in found._repr_html_()
+    assert "9,000" in found._repr_html_()
     with pytest.raises(IndexError):
         found[3]
 
@@ -134,7 +134,7 @@ def test_notebooks_show_tables(table: Path) -> None:
     assert findings is not None
     assert len(repr(findings)) < 300
     assert "<article" in findings.stories[0]._repr_html_()
-    assert repr(findings.stories[0]).startswith("<Story: Unusual size; size = 9000, expected ")
+    assert repr(findings.stories[0]).startswith("<Story: Unusual size; size = 9,000, expected ")
 
 
 def test_brief_is_bounded_and_keeps_cells_apart(run: Run, tmp_path: Path) -> None:
@@ -162,7 +162,7 @@ def test_brief_is_bounded_and_keeps_cells_apart(run: Run, tmp_path: Path) -> Non
 def test_brief_says_what_detect_has_found(run: Run, table: Path) -> None:
     code, out, err = run(table, "--format", "md", "--brief")
     assert (code, err) == (0, "")
-    assert "- row 8 `=k7`, exceptional: `size = 9000, expected " in out
+    assert "- row 8 `=k7`, exceptional: `size = 9,000, expected " in out
     assert "- row 41 `=k40`, exceptional: `size = -80, expected " in out
     assert len(out.splitlines()) == 3
     out = run("explain", table, "--row", "2", "--format", "md", "--brief")[1]
@@ -170,7 +170,7 @@ def test_brief_says_what_detect_has_found(run: Run, table: Path) -> None:
     object_file = table.with_name("new.json")
     object_file.write_text('{"kind": "a", "size": 8000}')
     out = run("explain", table, "--object", object_file, "--format", "md", "--brief")[1]
-    assert "- new row, exceptional: `size = 8000, " in out
+    assert "- new row, exceptional: `size = 8,000, " in out
     code, _, err = run(table, "--brief")
     assert (code, err) == (2, "Error: --brief is for --format md, not text\n")
     code, _, err = run(table, "--detector", "feature-bagging", "--format", "md", "--brief")
