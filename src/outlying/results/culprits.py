@@ -192,7 +192,10 @@ def undecided(story: StoryBuilder, evidence: Clues) -> Sequence[int]:
 
 
 def _least_left(story: StoryBuilder, evidence: Clues) -> Sequence[int]:
-    """Keep the columns without which least is left, of those that are judged."""
+    """Keep the columns without which least is left, of those that are judged.
+
+    One that no finding of the story calls odd is left only if the row is ordinary without it.
+    """
     floor = ORDINARY_REST * story.strength
     if any(item.is_mutual for item in story.findings):
         floor = min(floor, EVIDENT_REST)
@@ -200,8 +203,10 @@ def _least_left(story: StoryBuilder, evidence: Clues) -> Sequence[int]:
         item for item in sorted(story.columns) if evidence.kinds[item] is not CellKind.CONTEXT
     )
     rests = {column: max(evidence.rest(column), floor) for column in judged}
-    least = min(rests.values())
-    left = [column for column, value in rests.items() if value <= least + SAME_REST]
+    called_odd = {item.property for item in story.findings}
+    likely = {c: rest for c, rest in rests.items() if c in called_odd or rest == floor} or rests
+    least = min(likely.values())
+    left = [column for column, value in likely.items() if value <= least + SAME_REST]
     return _odd_by_themselves(story, evidence, left)
 
 
