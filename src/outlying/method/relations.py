@@ -47,6 +47,8 @@ LEAST_ROWS, LEAST_DISTINCT = 60, 8
 BINS, FEW_KNOTS, KNOTS = 12, 4, 6
 #: Knots must leave so much less unexplained.
 MUCH_LESS = 0.8
+#: Logarithms must save so many nats a value: where both spaces do as well, units must not decide.
+NATS_SAVED = 0.02
 #: Bisquare weights: where they end, in robust standard deviations.
 BISQUARE, MAD = 4.685, 1.4826
 ROUNDS = 6
@@ -488,7 +490,7 @@ def find(variables: Sequence[Variable]) -> list[Related]:
                 own = fit(variables[target], given, is_log=screen.is_log)
                 if own is not None and own.counts:
                     known = best.get(target)
-                    if known is None or own.code_length < known.fit.code_length:
+                    if known is None or own.code_length < known.fit.code_length - NATS_SAVED:
                         best[target] = Related(target, places, own)
         found += best.values()
         banned |= {(item.target, place) for item in best.values() for place in item.given}
