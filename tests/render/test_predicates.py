@@ -15,6 +15,7 @@ import pytest
 
 import outlying
 from outlying.errors import OptionError
+from outlying.method.arithmetic import Formula
 from outlying.render.predicates import DIALECTS, CellTest, RowPredicate, as_code, predicates
 
 #: Names and values that would end a text, a name or a comment if they were not quoted.
@@ -44,11 +45,18 @@ def expected(predicate: RowPredicate, table: pa.Table) -> list[int]:
     return [
         row
         for row, values in enumerate(table.to_pylist())
-        if all(_holds(term, values[term.column]) for term in predicate.terms)
+        if all(_holds(term, values) for term in predicate.terms)
     ]
 
 
-def _holds(term: CellTest, value: Any) -> bool:
+def _holds(term: CellTest, values: dict[str, Any]) -> bool:
+    value, others = values[term.column], [values[name] for name in term.others]
+    if others:
+        if any(item is None or item != item for item in (value, *others)):
+            return False
+        formula = term.formula.format(*(f"others[{k}]" for k in range(len(others))))
+        wanted = eval(formula, {"others": others})  # noqa: S307 - what is tested
+        return bool(value < wanted if term.kind != "off" else abs(value - wanted) >= term.low)
     if value is None or term.kind in ("missing", "known"):
         return (value is None) == (term.kind == "missing")
     if value != value:
@@ -101,6 +109,55 @@ def test_every_kind_of_term_and_value() -> None:
     for term in terms:
         assert check(RowPredicate((term,), ""), table) or term.column == "x", term
     assert len(check(RowPredicate((terms[0], CellTest("s", "known")), ""), table)) == 4
+
+
+def shop(rows: int = 900) -> dict[str, Any]:
+    random = np.random.default_rng(12)
+    net, tax = random.integers(100, 9000, rows) / 100, random.integers(1, 900, rows) / 100
+    amount, price = random.integers(1, 90, rows), random.integers(100, 5000, rows) / 100
+    ordered = [MOMENT + dt.timedelta(hours=int(k)) for k in random.integers(0, 9000, rows)]
+    wait = random.exponential(400, rows) + 1
+    shipped = [day + dt.timedelta(hours=float(k)) for day, k in zip(ordered, wait, strict=True)]
+    least = random.normal(50, 20, rows)
+    return {
+        **{"net": net, "tax": tax, "total {x}": np.round(net + tax, 2)},
+        **{"amount": amount.astype(np.int32), "price": price, "bill": np.round(amount * price, 2)},
+        **{"ordered": ordered, "shipped": shipped},
+        **{"low": least, "high": least + random.exponential(20, rows)},
+    }
+
+
+def test_of_a_broken_rule_all_rows_that_break_it_are_selected() -> None:
+    data = shop()
+    data["total {x}"][[5, 70]] += 31.5
+    data["bill"][9] += 800
+    for row in (20, 300):
+        data["ordered"][row], data["shipped"][row] = data["shipped"][row], data["ordered"][row]
+    data["low"][400], data["high"][400] = data["high"][400] + 9, data["low"][400]
+    data["high"][401] = data["net"][402] = data["price"][403] = np.nan
+    table = pa.table(data)
+    found = outlying.detect(table, unusual=True)
+    rules = {
+        item.terms[-1].column: check(item, table)
+        for item in predicates(found)
+        if item.terms[-1].others
+    }
+    wanted = {"shipped": [20, 300], "high": [400], "total {x}": [5, 70], "bill": [9]}
+    assert {name: rules.get(name) for name in wanted} == wanted
+    code = as_code(found)
+    assert '"shipped" < "ordered"' in code
+    assert 'abs("total {x}" - ("net" + "tax")) BETWEEN ' in code
+    assert 'abs("bill" - (1.0e0 * "amount" * "price")) BETWEEN ' in code
+
+
+def test_a_formula_that_divides_by_a_column_is_no_rule() -> None:
+    def code(shape: int, factor: float = 1.0, constant: float = 0.0) -> str | None:
+        return Formula(shape, factor, 0.01, 5.0, constant).code(2)
+
+    assert [code(shape) for shape in (7, 8)] == [None, None]
+    assert code(0) == "{0} + {1}"
+    assert code(0, 1.8, -32) == "1.8e0 * ({0} + {1}) + -32.0e0"
+    assert code(5) == "1.0e0 * {0} * (1 - {1} * 0.01)"
 
 
 def table_of_odd_names() -> pa.Table:

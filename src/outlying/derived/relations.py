@@ -96,6 +96,17 @@ def _number(form: Form, value: Value) -> float:
     return math.nan if value is None else number_of(form, value)
 
 
+@dataclasses.dataclass(frozen=True, slots=True)
+class Breach:
+    """How code finds the rows that break a relation: by the parent and a formula of what is given.
+
+    The parent is less than the formula, or so far off it.
+    """
+
+    formula: str = "{0}"
+    off: float | None = None
+
+
 class Nature(TypedDict):
     """The unit of a column, its least and its greatest value."""
 
@@ -277,6 +288,10 @@ class Relation:
 
     def unknown(self, values: Mapping[str, Value]) -> str | None:  # noqa: ARG002
         """Say why nothing is expected of a row, where that is not for a missing value."""
+        return None
+
+    def breach(self, values: Mapping[str, Value]) -> Breach | None:  # noqa: ARG002
+        """Return how code finds the rows that break it like this one, where that is simple."""
         return None
 
     @property
@@ -476,6 +491,12 @@ class Computed(Prediction, Held):
             holding=self.holding,
             known=self.known,
         )
+
+    def breach(self, values: Mapping[str, Value]) -> Breach | None:  # noqa: ARG002
+        """Return that rows are off the formula by more than rounding."""
+        forms = {self.form, *(item.form for item in self.inputs)}
+        code = self.formula.code(len(self.given)) if forms <= {"number", "integer"} else None
+        return None if code is None else Breach(code, self.formula.tolerance)
 
     @property
     def facts(self) -> Facts:

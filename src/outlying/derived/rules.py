@@ -6,7 +6,7 @@ import dataclasses
 import itertools
 import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from outlying.derived.relations import (
     QUANTITIES,
     SAMPLE,
     SHORT,
+    Breach,
     Facts,
     Held,
     Keys,
@@ -140,6 +141,10 @@ class Ordered(Held):
             side=self._word, other=other, holding=self.holding, known=self.known
         )
 
+    def breach(self, values: Mapping[str, Value]) -> Breach | None:
+        """Return that one is less than the other."""
+        return _less(self, values)
+
     @property
     def facts(self) -> Facts:
         """Which order, and how often it holds."""
@@ -252,10 +257,23 @@ class Later(Held):
     def _start(self, values: Mapping[str, Value]) -> float:
         return number_of(self.earlier_form, values[self.given[0]])
 
+    def breach(self, values: Mapping[str, Value]) -> Breach | None:
+        """Return that one comes before the other, where it hardly ever does."""
+        return _less(self, values) if self.rule.ends[0] >= 0 else None
+
     @property
     def facts(self) -> Facts:
         """How long after it."""
         return {"length": _range_of(*self.rule.ends)}
+
+
+def _less(relation: Held, values: Mapping[str, Value]) -> Breach | None:
+    """Return that the parent is less than what is given, if it is and any language says so."""
+    own: Any = values[relation.parent]
+    try:
+        return Breach() if own < values[relation.given[0]] else None
+    except TypeError:  # a day and a moment, or with a time zone and without
+        return None
 
 
 def _range_of(low: float, high: float, beside: float = math.nan) -> str:

@@ -153,6 +153,25 @@ class Formula:
         """How long it is to write: 1.8 x C + 32 is simpler than 0.556 x F - 17.8."""
         return self.shape, len(f"{self.factor:g}{self.constant:g}")
 
+    def code(self, count: int) -> str | None:
+        """Return the formula of so many columns as SQL and Python read it; None: it divides by one.
+
+        The first factor is floating point: products of whole numbers overflow.
+        """
+        shape = shapes(count)[self.shape][0].replace(" / 100", " * 0.01").replace(" x ", " * ")
+        if " / " in shape:
+            return None
+        if self.factor != 1:
+            shape = f"{_real(self.factor)} * ({shape})"
+        elif "*" in shape:
+            shape = f"{_real(1.0)} * {shape}"
+        return f"{shape} + {_real(self.constant)}" if self.constant else shape
+
+    @property
+    def tolerance(self) -> float:
+        """By how much a value is off, at least, where it is not rounding."""
+        return float(f"{self.unit * (1 + 1e-6) + 1e-9 * self.scale:.8g}")
+
     def text(self, names: Sequence[str]) -> str:
         """Write the formula with the names of its columns."""
         shape, size = shapes(len(names))[self.shape][0], abs(self.factor)
@@ -172,6 +191,12 @@ class Formula:
             return f"{self.constant:.10g} - {product}" if self.constant else f"-{product}"
         sign = "-" if self.constant < 0 else "+"
         return f"{product} {sign} {abs(self.constant):.10g}" if self.constant else product
+
+
+def _real(number: float) -> str:
+    """Write a number that is floating point in SQL, too."""
+    text = repr(float(number))
+    return text if "e" in text else f"{text}e0"
 
 
 def _turned(shape: str) -> str:

@@ -2,7 +2,8 @@
 
 A predicate selects the rows that are odd in the same way, in the same group: of a number beyond
 what is typical those at least as far out, between common values those in the same gap, else those
-with the same value; of a relation, or what is derived, those with the same values.
+with the same value; of an order or a formula those that break it; of another relation, or of what
+is derived, those with the same values.
 """
 
 from __future__ import annotations
@@ -26,17 +27,26 @@ from outlying.table.values import Value
 Dialect: TypeAlias = Literal["sql", "dbt", "gx", "pandera", "pandas", "polars"]
 DIALECTS: tuple[str, ...] = get_args(Dialect)
 
+TestKind: TypeAlias = Literal[
+    "equals", "between", "inside", "missing", "known", "less", "less number", "off"
+]
+
 _PLAIN = re.compile(r"[^A-Za-z0-9_]+")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class CellTest:
-    """What a row must hold in one column: a value, one between two ends, or none, or any."""
+    """What a row must hold in one column: a value, one between two ends, or none, or any.
+
+    Or one that is less than a formula of others, or farther off it than rounding makes it.
+    """
 
     column: str
-    kind: Literal["equals", "between", "inside", "missing", "known"]
-    low: Value = None  # the value itself, too
+    kind: TestKind
+    low: Value = None  # the value itself, too; of a formula, what is off
     high: Value = None  # None: no end; "inside" is between two ends, and neither of them
+    formula: str = ""
+    others: tuple[str, ...] = ()
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -50,7 +60,12 @@ class RowPredicate:
         """Return the condition in a language: SQL, or Python for a frame that is called `df`."""
         name, write = _LANGUAGES[language]
         parts = [
-            _WRITTEN[language][_way(it)].format(name(it.column), write(it.low), write(it.high))
+            _WRITTEN[language][_way(it)].format(
+                name(it.column),
+                write(it.low),
+                write(it.high),
+                it.formula.format(*map(name, it.others)),
+            )
             for it in self.terms
         ]
         return " AND ".join(parts) if language == "sql" else " & ".join(f"({p})" for p in parts)
@@ -87,7 +102,13 @@ def _terms(pair: Pair, values: Mapping[str, Value]) -> Iterator[CellTest]:
     """Return the conditions of the group, then what is odd in it."""
     for condition in pair.conditions:
         yield _of_condition(condition, values)
-    if pair.parent is not None or pair.given:
+    if pair.breach is not None:
+        may_be_nan = any(isinstance(values[name], float) for name in pair.given)
+        kind: TestKind = (
+            ("less number" if may_be_nan else "less") if pair.breach.off is None else "off"
+        )
+        yield CellTest(pair.column, kind, pair.breach.off, None, pair.breach.formula, pair.given)
+    elif pair.parent is not None or pair.given:
         for name in dict.fromkeys((pair.column, *pair.given)):
             yield _same(name, values)
     else:
@@ -128,7 +149,7 @@ def _of_property(pair: Pair) -> CellTest:
     return CellTest(name, "between", *((None, value) if first[0] > value else (value, None)))
 
 
-# --- as text: the column {0}, the value or the low end {1}, the high end {2} ----------------------
+# --- as text: the column {0}, the value or the low end {1}, the high end {2}, a formula {3} -------
 
 _FRAMES = {
     "equals": "{0} == {1}",
@@ -137,6 +158,9 @@ _FRAMES = {
     "most": "{0} <= {2}",
     "least": "{0} >= {1}",
     "least number": "{0} >= {1}",
+    "less": "{0} < {3}",
+    "less number": "{0} < {3}",
+    "off": "({0} - ({3})).abs() >= {1}",
 }
 #: How each language writes each way to test a cell; NaN is greater than all numbers in some.
 _WRITTEN: dict[str, dict[str, str]] = {
@@ -149,6 +173,9 @@ _WRITTEN: dict[str, dict[str, str]] = {
         "most": "{0} <= {2}",
         "least": "{0} >= {1}",
         "least number": "{0} BETWEEN {1} AND 1.7976931348623157e+308",
+        "less": "{0} < {3}",
+        "less number": "{0} < {3} AND {3} <= 1.7976931348623157e+308",
+        "off": "abs({0} - ({3})) BETWEEN {1} AND 1.7976931348623157e+308",
     },
     "pandas": _FRAMES | {"missing": "{0}.isna()", "known": "{0}.notna()"},
     "polars": {
@@ -156,6 +183,8 @@ _WRITTEN: dict[str, dict[str, str]] = {
         "missing": "{0}.is_null()",
         "known": "{0}.is_not_null()",
         "least number": '{0}.is_between({1}, float("inf"))',
+        "less number": '({0} < {3}) & ({3} <= float("inf"))',
+        "off": '({0} - ({3})).abs().is_between({1}, float("inf"))',
     },
 }
 

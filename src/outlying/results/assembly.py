@@ -273,6 +273,7 @@ def pair_of(
         group=origin.where(values) if isinstance(origin, Relation) else "",
         given=() if origin is None else origin.given,
         expected=origin.expected(values) if isinstance(origin, Relation) else None,
+        breach=origin.breach(values) if isinstance(origin, Relation) else None,
     )
 
 

@@ -17,6 +17,7 @@ from outlying.table.table import Condition
 from outlying.table.values import Value, plain
 
 if TYPE_CHECKING:
+    from outlying.derived.relations import Breach
     from outlying.method.profiles import Picture, Ranges
     from outlying.render.axis import AxisChoice
     from outlying.render.plots import View
@@ -184,6 +185,8 @@ class Pair(Judged):
     given: tuple[str, ...] = dataclasses.field(default=(), repr=False)
     #: The least and the greatest value that these expect; None where that is no range.
     expected: tuple[Value, Value] | None = dataclasses.field(default=None, repr=False)
+    #: How code finds the rows that break a relation, where that is simple.
+    breach: Breach | None = dataclasses.field(default=None, repr=False)
 
     @builtins.property
     def column(self) -> str:
