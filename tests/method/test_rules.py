@@ -91,6 +91,18 @@ def test_numbers_have_an_order_only_where_it_has_an_edge() -> None:
     assert rules.order(one, other - 3, are_moments=False) is not None
 
 
+@pytest.mark.parametrize("reach", [8.0, 15.0])
+def test_an_order_has_no_edge_where_its_exceptions_go_on_within_it(reach: float) -> None:
+    """Hardly any ride takes more minutes than it costs, but some cost hardly more."""
+    rng = np.random.default_rng(4)
+    minutes = rng.gamma(2, 8, 6_000)
+    apart = rng.normal(11, 2, 6_000)
+    apart[:60] = np.append(np.linspace(-reach, -0.1, 30), np.linspace(0.1, 1.5 * reach, 30))
+    assert rules.order(minutes, minutes + apart, are_moments=False) is None
+    apart[:60] = np.where(apart[:60] < 0, -reach, 10)
+    assert rules.order(minutes, minutes + apart, are_moments=False) is not None
+
+
 def test_a_duration_is_told_where_it_is_much_tighter_than_its_moments() -> None:
     rng = np.random.default_rng(1)
     start = rng.integers(0, 700, 400).astype(float)

@@ -52,9 +52,11 @@ AGREEING, MOST_AGREEING = 4.0, 100.0
 MOST_BROKEN, MOST_OF_CHANCE, LEAST_CHANCE = 0.01, 0.03, 0.03
 #: Chance would break an order of numbers in so many rows, at the least.
 LEAST_BY_CHANCE = 15
-#: So many rows lie just inside of an order for each that lies as far outside of it.
-LEAST_EDGE = 10.0
-#: If none is outside: so near to it, in medians, lies a tenth of what even differences would give.
+#: This share of what breaks an order is nearest to it: for each of them so many rows lie as near
+#: inside of it, or so many times fewer, where they are apart from all that hold.
+NEAREST, LEAST_EDGE = 0.25, 10.0
+#: So far, in medians, they are apart at least; if none is outside: so near to the order lies a
+#: tenth of what even differences would give.
 AT_EDGE = 0.1
 #: A duration is expected between these quantiles; it is fixed if so many rows have the same one.
 DURATIONS, FIXED = (0.025, 0.5, 0.975), 0.98
@@ -298,10 +300,11 @@ def _has_edge(differences: Floats) -> bool:
         reach = AT_EDGE * float(np.median(differences))
         at_edge = np.count_nonzero(differences <= reach)
         return bool(at_edge >= AT_EDGE / LEAST_EDGE * len(differences))
-    near = float(np.median(broken))
+    near = float(np.quantile(broken, NEAREST))
     inside = np.count_nonzero((differences > 0) & (differences <= near))
     outside = np.count_nonzero(broken <= near)
-    return bool(inside < outside or inside >= LEAST_EDGE * outside)
+    is_far = near >= AT_EDGE * np.median(differences)
+    return bool(inside >= LEAST_EDGE * outside or (is_far and inside * LEAST_EDGE <= outside))
 
 
 @dataclasses.dataclass(frozen=True)
