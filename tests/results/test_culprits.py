@@ -168,6 +168,16 @@ def test_a_much_weaker_telling_is_not_the_odd_side() -> None:
     )
 
 
+def test_what_others_are_compared_by_is_blamed_only_if_the_rest_is_ordinary() -> None:
+    some = [finding(A, B, strength=9), finding(C, B, strength=9)]
+    told = grouped(*some)[0]
+    assert culprit(told, Clues(some, NUMBERS)) == B
+    odd = Clues(some, NUMBERS, surprise={A: 8.0, B: 1.0})  # a zero among sizes, whatever B
+    assert culprit(told, odd) == A
+    others = [*some, finding(D, strength=8)]
+    assert culprit(told, Clues(others, NUMBERS)) == A
+
+
 def test_equals_are_settled_by_name() -> None:
     found = [finding(B, A, strength=8), finding(A, B, strength=8)]
     assert culprit(grouped(*found)[0], Clues(found, NUMBERS)) == A

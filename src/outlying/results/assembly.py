@@ -202,7 +202,8 @@ def _evidence(hits: Sequence[Hit], exact: Evaluation) -> Clues:
     }
     broken = [formulas.pop(place) for place in {hit.property for hit in hits} & formulas.keys()]
     kept = [own for own in formulas.values() if own.isdisjoint(frozenset().union(*broken))]
-    return Clues(found, _kinds(exact), culprits.joined_columns(kept))
+    surprise = {exact.families[place]: nats for place, nats in reversed(exact.rarest)}
+    return Clues(found, _kinds(exact), culprits.joined_columns(kept), surprise)
 
 
 def _kinds(exact: Evaluation) -> list[CellKind]:

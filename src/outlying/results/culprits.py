@@ -17,8 +17,8 @@ MOST_ABSORBED = 5
 #: What is left without a column counts as equal below this share of the whole: by then, the row is
 #: ordinary either way.
 ORDINARY_REST = 0.6
-#: Of a broken formula, which is as strong as can be, findings of so many nats say which column is
-#: wrong: weaker ones are chance.
+#: Findings of so many nats say which column is wrong of a broken formula, which is as strong as can
+#: be, and a value of so many which is wrong of all: weaker ones are chance.
 EVIDENT_REST = 5.0
 #: What is left is equal if it differs by no more: such differences are chance.
 SAME_REST = 0.02
@@ -129,6 +129,7 @@ class Clues:
     found: Sequence[Finding]
     kinds: Sequence[CellKind] = ()
     joined: Mapping[int, frozenset[int]] = dataclasses.field(default_factory=dict)
+    surprise: Mapping[int, float] = dataclasses.field(default_factory=dict)  # whatever the context
 
     def rest(self, column: int) -> float:
         """Return the strength of the strongest finding without a column; 0 if there is none."""
@@ -194,7 +195,8 @@ def undecided(story: StoryBuilder, evidence: Clues) -> Sequence[int]:
 def _least_left(story: StoryBuilder, evidence: Clues) -> Sequence[int]:
     """Keep the columns without which least is left, of those that are judged.
 
-    One that no finding of the story calls odd is left only if the row is ordinary without it.
+    One that no finding of the story calls odd is left only if the row is ordinary without it, and
+    if none that is called odd is so in its whole column.
     """
     floor = ORDINARY_REST * story.strength
     if any(item.is_mutual for item in story.findings):
@@ -204,7 +206,12 @@ def _least_left(story: StoryBuilder, evidence: Clues) -> Sequence[int]:
     )
     rests = {column: max(evidence.rest(column), floor) for column in judged}
     called_odd = {item.property for item in story.findings}
-    likely = {c: rest for c, rest in rests.items() if c in called_odd or rest == floor} or rests
+    is_plain = any(evidence.surprise.get(column, 0.0) >= EVIDENT_REST for column in called_odd)
+    likely = {
+        column: rest
+        for column, rest in rests.items()
+        if column in called_odd or (rest == floor and not is_plain)
+    } or rests
     least = min(likely.values())
     left = [column for column, value in likely.items() if value <= least + SAME_REST]
     return _odd_by_themselves(story, evidence, left)

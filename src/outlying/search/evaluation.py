@@ -159,6 +159,9 @@ class ContextView:
 class Evaluation:
     """The pairs of one object; who looks at all rows, in memory or not, is left open."""
 
+    #: Properties and their surprise in the whole column, the rarest first, where that is known.
+    rarest: Sequence[tuple[int, float]] = ()
+
     def __init__(
         self,
         properties: Sequence[ObjectProperty],
@@ -361,7 +364,7 @@ class Exact(Evaluation):
         rarest = [(self._place(number), value) for number, value in claims.surprise]
         candidates = [groups.condition(number) for number in self.numbers]
         super().__init__(self._properties, candidates, own, groups.rows)
-        self._found, self._rarest = found, rarest
+        self._found, self.rarest = found, rarest
 
     def _property_of(self, condition: int) -> int:
         """Return the property that a condition is shown by; a constant one has only gaps."""
@@ -395,7 +398,7 @@ class Exact(Evaluation):
         reported = tuple(hit for hit in found if hit is not None)
         if reported:
             return Outcome(reported, ())
-        closest = (self.hit(place, (), 0.0, value) for place, value in self._rarest)
+        closest = (self.hit(place, (), 0.0, value) for place, value in self.rarest)
         return Outcome((), tuple(hit for hit in closest if hit is not None and hit.outlierness > 0))
 
     def _hit(self, place: int, claim: Claim) -> Hit | None:
