@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import calendar
 import datetime as dt
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import duckdb
@@ -166,10 +166,18 @@ def _departures(rows: int = 3_000, seed: int = 0) -> dict[str, np.ndarray]:
     }
 
 
-def test_hours_and_minutes_as_whole_numbers_lie_on_a_circle() -> None:
+def _as_written(table: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Return hours and minutes as texts of four digits: 0312."""
+    return table | {"dep": np.char.zfill(table["dep"].astype(str), 4)}
+
+
+@pytest.mark.parametrize("write", [dict, _as_written])
+def test_hours_and_minutes_without_a_colon_lie_on_a_circle(
+    write: Callable[[dict[str, np.ndarray]], dict[str, np.ndarray]],
+) -> None:
     table = _departures()
     table["dep"][[7, 8]], table["kind"][[7, 8]] = (2, 1300), ("night", "night")
-    explainer = outlying.Explainer(table)
+    explainer = outlying.Explainer(write(table))
     odd = explainer.explain(row=8)
     assert odd.exceptional
     assert odd.stories[0].headline.property == "dep (hour)"
@@ -178,18 +186,31 @@ def test_hours_and_minutes_as_whole_numbers_lie_on_a_circle() -> None:
     assert not ordinary.exceptional
 
 
-def test_what_is_no_time_among_hours_and_minutes_is_told(few_drawn: int) -> None:
+@pytest.mark.parametrize("write", [dict, _as_written])
+def test_what_is_no_time_among_hours_and_minutes_is_told(
+    few_drawn: int, write: Callable[[dict[str, np.ndarray]], dict[str, np.ndarray]]
+) -> None:
     table = _departures(2 * few_drawn)
     table["dep"][7] = 1275
+    table = write(table)
     frame = pyarrow.table(table)
     memory = outlying.explain(frame, row=7)
     assert memory.stories[0].headline.said == (
         f"is no time of day, in a column of {len(frame) - 1:,} times"
     )
-    stream = outlying.explain(duckdb.from_arrow(frame), where={"dep": 1275})
+    stream = outlying.explain(duckdb.from_arrow(frame), where={"dep": table["dep"][7].item()})
     assert stream.stories[0].headline.said == memory.stories[0].headline.said
     declared = outlying.explain(table, row=7, types={"dep": "numeric"})
     assert not any(item.name.startswith("dep") for item in declared.population.derived_columns)
+
+
+def test_texts_that_are_declared_as_categories_are_no_hours_and_minutes() -> None:
+    table = _as_written(_departures())
+    table["dep"] = np.append(table["dep"][1:], "late")  # one text that is no time tells nothing
+    found = outlying.Explainer(table).explain(row=0).population
+    assert [item.name for item in found.derived_columns if item.name == "dep (hour)"]
+    declared = outlying.explain(table, row=0, types={"dep": "categorical"}).population
+    assert not any(item.name.startswith("dep") for item in declared.derived_columns)
 
 
 @pytest.mark.parametrize(

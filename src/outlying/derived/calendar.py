@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable, Iterator
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TypeAlias
 
 import numpy as np
@@ -38,6 +39,7 @@ _WINDOW = 24
 #: minutes, one of them so late, in so many hours, one after noon; and so few cannot be.
 LEAST_CLOCK, LEAST_MINUTES, LATE_MINUTE, LEAST_HOURS, AFTERNOON = 30, 4, 45, 3, 13
 MOST_OTHERS, MOST_OTHERS_SHARE = 1_000, 0.02
+_FOUR_DIGITS = re.compile("[0-9]{4}")  # hours and minutes as texts have zeros in front: 0312
 
 Days: TypeAlias = npt.NDArray[np.int64]
 
@@ -79,6 +81,11 @@ class CalendarFacts:
         others = int(weights[~is_time & ~np.isnan(values)].sum())
         return cls(np.zeros(0, dtype=np.int64), counts.astype(np.int64), others)
 
+    @classmethod
+    def of_texts(cls, rows: Mapping[str, int]) -> CalendarFacts:
+        """Count texts that may be hours and minutes, by the rows of each."""
+        return cls.of_clock(_four_digits(rows), np.array([*rows.values()], dtype=np.int64))
+
     @property
     def is_clock(self) -> bool:
         """Whether whole numbers are hours and minutes: none has a minute of 60 or later.
@@ -101,7 +108,7 @@ class CalendarFacts:
         """Return the parts that repeat, and differ."""
         if self.minutes.sum() < LEAST_ROWS:
             return
-        if form in ("integer", "number"):
+        if form not in DATES:
             if self.is_clock:
                 yield Part.HOUR
             return
@@ -166,8 +173,7 @@ class CalendarDerivation(PartDerivation):
 
     def computed(self, parent: Column) -> Column:
         """Compute the part of each moment."""
-        assert parent.is_numeric  # noqa: S101 - moments are numbers inside
-        values = MINUTE * _clock_minutes(parent.values) if self.is_clock else parent.values
+        values = MINUTE * _clock_minutes(_numbers(parent)) if self.is_clock else _numbers(parent)
         known = _in_calendar(values)
         days, minutes = _split(values[known])
         if self.part in (Part.WEEKDAY, Part.MONTH):
@@ -204,7 +210,12 @@ class NoTime(PartDerivation):
 
     def computed(self, parent: Column) -> Column:
         """Name the numbers that are no time of day."""
-        assert parent.is_numeric  # noqa: S101 - whole numbers
+        if not parent.is_numeric:
+            are_times = ~np.isnan(_clock_minutes(_four_digits(parent.labels)))
+            pairs = zip(parent.labels, are_times.tolist(), strict=True)
+            return self._labelled(
+                ["a time" if is_time else f"'{text}'" for text, is_time in pairs], parent.codes
+            )
         is_time = ~np.isnan(_clock_minutes(parent.values))
         others, places = np.unique(parent.values[~is_time], return_inverse=True)
         words = [None if np.isnan(other) else f"'{int(other)}'" for other in others.tolist()]
@@ -214,9 +225,21 @@ class NoTime(PartDerivation):
 
     def remark(self, value: Value) -> str | None:
         """Say that a number is no time of day."""
-        number = float(value) if isinstance(value, (int, float)) else math.nan
-        is_time = not np.isnan(_clock_minutes(np.array([number])))[0]
+        number = _four_digits([value]) if isinstance(value, str) else np.array([value], dtype=float)
+        is_time = not np.isnan(_clock_minutes(number))[0]
         return None if is_time else f"is no time of day, in a column of {self.times:,} times"
+
+
+def _numbers(column: Column) -> Floats:
+    """Return the numbers of a column, or of its texts of four digits; -1 of other texts."""
+    if column.is_numeric:
+        return column.values
+    return np.append(_four_digits(column.labels), math.nan)[column.codes]
+
+
+def _four_digits(texts: Iterable[object]) -> Floats:
+    words = map(str, texts)
+    return np.array([float(word) if _FOUR_DIGITS.fullmatch(word) else -1.0 for word in words])
 
 
 @np.errstate(invalid="ignore")  # infinite numbers of columns that are not compared

@@ -8,7 +8,14 @@ from typing import TypeAlias
 
 import numpy as np
 
-from outlying.derived.calendar import DATES, CalendarDerivation, CalendarFacts, calendar_derivations
+from outlying.derived.calendar import (
+    DATES,
+    MINUTES,
+    MOST_OTHERS,
+    CalendarDerivation,
+    CalendarFacts,
+    calendar_derivations,
+)
 from outlying.derived.past import find_past
 from outlying.derived.relations import (
     QUANTITIES,
@@ -55,7 +62,16 @@ def facts_of(column: Column) -> Facts | None:
             return None
         clock = CalendarFacts.of_clock(column.values)
         return clock if clock.is_clock else KeyFacts.of(column.values)
-    return TextFacts.of(column) if column.form == "text" and not column.are_of_numbers else None
+    if column.form != "text" or column.are_of_numbers:
+        return None
+    return of_times(TextFacts.of(column))
+
+
+def of_times(facts: TextFacts) -> TextFacts | CalendarFacts:
+    """Return the facts of texts as hours and minutes, if they are: 0312."""
+    may_be_times = facts.is_whole and facts.distinct <= MINUTES + MOST_OTHERS
+    clock = CalendarFacts.of_texts(facts.counts if may_be_times else {})
+    return clock if clock.is_clock else facts
 
 
 def derivations(parent: str, form: Form, facts: Facts) -> Iterator[Derivation]:
@@ -73,12 +89,12 @@ def joined(facts: Facts, column: Column) -> Facts:
     """Return facts with those of further rows of the column."""
     if isinstance(facts, TextFacts):
         return facts if column.is_numeric else facts.joined(column)
-    if not column.is_numeric:
-        return facts
     if isinstance(facts, CalendarFacts):
+        if not column.is_numeric:
+            return facts.merged(CalendarFacts.of_texts(TextFacts.of(column).counts))
         count = CalendarFacts.of if column.form in DATES else CalendarFacts.of_clock
         return facts.merged(count(column.values))
-    return facts.merged(KeyFacts.of(column.values))
+    return facts.merged(KeyFacts.of(column.values)) if column.is_numeric else facts
 
 
 def with_derived(selection: Selection, table: Table, options: Options) -> Selection:
@@ -115,8 +131,9 @@ def chosen(
     for column in columns:
         if column.name in having:
             known = facts.get(column.name)
-            if column.name in options.declared and column.form == "integer":
-                known = None  # numbers that are declared as such are no hours and minutes
+            is_of_numbers = column.form not in DATES and not isinstance(known, TextFacts)
+            if column.name in options.declared and is_of_numbers:
+                known = None  # what is declared as something else is no hours and minutes
             for derivation in _parts_of(column, known):
                 if derivation.name not in names and derivation.name not in options.exclude:
                     yield derivation

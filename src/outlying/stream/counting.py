@@ -15,7 +15,7 @@ from typing import TypeAlias
 import numpy as np
 
 from outlying.derived.calendar import DATES, MOST_OTHERS, CalendarFacts
-from outlying.derived.choosing import Facts
+from outlying.derived.choosing import Facts, of_times
 from outlying.derived.texts import MOST_ODD, MOST_REPEATED, KeyFacts, TextFacts
 from outlying.parsing import pa, pc
 from outlying.parsing.columns import Decision, decide
@@ -315,7 +315,8 @@ class ColumnCounts:
         copies, is_whole = self.labels.copies, self.labels.is_whole
         if field.written is None:
             counts = dict(zip(texts, copies.tolist(), strict=True))
-            return TextFacts(counts, self.labels.distinct, rows - self.missing, is_whole)
+            known = rows - self.missing
+            return of_times(TextFacts(counts, self.labels.distinct, known, is_whole))
         return _facts_of_meaning(field.written, texts, copies) if is_whole else None
 
 
