@@ -57,6 +57,23 @@ def test_wrong_options_say_what_is_allowed(given: dict[str, Any], said: str) -> 
     assert next(iter(given))[:5] in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"min_support": 0.0}, "--min-support is 0.0; allowed: a share of the rows (above 0,"),
+        ({"types": {"x": "text"}}, "--type gives 'text' for column 'x'; allowed: 'numeric' or"),
+        ({"columns": [1]}, "--columns holds 1; allowed"),
+        ({"bandwidth": "adaptive"}, "add --preset paper, or leave --bandwidth out"),
+    ],
+)
+def test_in_the_shell_wrong_options_are_flags(given: dict[str, Any], said: str) -> None:
+    with pytest.raises(OptionError) as caught:
+        Options.of(**given)
+    assert said in caught.value.shell_message()
+    assert "None" not in caught.value.shell_message()
+    assert "--" not in str(caught.value)
+
+
 def test_options_are_frozen_values() -> None:
     options = Options.of(columns=["b", "a"], types={"a": "categorical"}, top=3)
     assert options == Options.of(columns=("b", "a"), types={"a": "categorical"}, top=3)

@@ -10,14 +10,24 @@ import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Literal, TypeAlias, cast, get_args
 
-from outlying.errors import OptionError, not_allowed, shown, unknown_name
+from outlying.errors import (
+    OR_NONE,
+    InPython,
+    OptionError,
+    OptionName,
+    not_allowed,
+    shown,
+    unknown_name,
+)
 
 ColumnType = Literal["numeric", "categorical", "datetime"]
 #: What options are about; the help of commands shows them in such groups.
 Group = Literal["How strict", "Columns", "Reading", "The paper's method", "Feature bagging"]
 Schema: TypeAlias = dict[str, Any]
+#: Of an option, or of a field of an address.
+Name: TypeAlias = str | OptionName
 #: Takes the name and the value of an option; returns the value to keep, or raises OptionError.
-Check: TypeAlias = Callable[[str, Any], Any]
+Check: TypeAlias = Callable[[Name, Any], Any]
 
 #: Options that are whole numbers are no larger.
 LARGEST = 2**63 - 1
@@ -33,14 +43,14 @@ def check_names(given: Iterable[str], known: Iterable[str]) -> None:
             raise OptionError(unknown_name("option", name, known))
 
 
-def check_choice(name: str, value: object, choices: tuple[str, ...]) -> object:
+def check_choice(name: Name, value: object, choices: tuple[str, ...]) -> object:
     """Refuse what is not among the choices."""
     if not isinstance(value, str) or value not in choices:
         raise not_allowed(name, value, _either(choices))
     return value
 
 
-def check_whole(name: str, value: object, least: int) -> int:
+def check_whole(name: Name, value: object, least: int) -> int:
     """Return a whole number that is not below the least, nor beyond 64 bits."""
     number = None
     with contextlib.suppress(Exception):  # whatever a class of the user's raises
@@ -51,21 +61,21 @@ def check_whole(name: str, value: object, least: int) -> int:
     return number
 
 
-def check_flag(name: str, value: object) -> bool:
+def check_flag(name: Name, value: object) -> bool:
     """Return True or False, and refuse what is neither."""
     if not isinstance(value, bool):
         raise not_allowed(name, value, "True or False")
     return value
 
 
-def read_whole(name: str, text: object, least: int) -> int:
+def read_whole(name: Name, text: object, least: int) -> int:
     """Read a whole number of an address."""
     digits = str(text).strip()
     is_number = digits.isascii() and digits.isdigit() and len(digits) < 19
     return check_whole(name, int(digits) if is_number else text, least)
 
 
-def read_real(name: str, text: object) -> float:
+def read_real(name: Name, text: object) -> float:
     """Read a number of an address."""
     try:
         return float(str(text))
@@ -146,7 +156,7 @@ def choice(literal: Any) -> ValueKind:
 def whole(least: int, most: int | None = None) -> ValueKind:
     """Return the kind of whole numbers from one on, up to another."""
 
-    def check(name: str, value: object) -> int:
+    def check(name: Name, value: object) -> int:
         number = check_whole(name, value, least)
         if most is not None and number > most:
             raise not_allowed(name, number, f"{least} to {most:,}")
@@ -158,11 +168,13 @@ def whole(least: int, most: int | None = None) -> ValueKind:
     )
 
 
-def _number(is_allowed: Callable[[float], bool], allowed: str, **schema: Any) -> ValueKind:
-    def check(name: str, value: object) -> float:
+def _number(
+    is_allowed: Callable[[float], bool], allowed: str, *more: InPython, **schema: Any
+) -> ValueKind:
+    def check(name: Name, value: object) -> float:
         number = _real(value)
         if not is_allowed(number):
-            raise not_allowed(name, value, allowed)
+            raise not_allowed(name, value, allowed, *more)
         return number
 
     return ValueKind(
@@ -179,11 +191,12 @@ SHARE = _number(
 )
 SUPPORT = _number(
     lambda number: 0 < number < 1 or (1 <= number < math.inf and number % 1 == 0),
-    "a share of the rows (above 0, below 1), a number of rows (1 or more), or None",
+    "a share of the rows (above 0, below 1), or a number of rows (1 or more)",
+    OR_NONE,
     exclusiveMinimum=0,
 )
 ABOVE_0 = _number(
-    lambda number: 0 < number < math.inf, "a number above 0, or None", exclusiveMinimum=0
+    lambda number: 0 < number < math.inf, "a number above 0", OR_NONE, exclusiveMinimum=0
 )
 TEXT = ValueKind(lambda _, value: value, {"type": "string"})
 FLAG = ValueKind(
@@ -195,7 +208,7 @@ FLAG = ValueKind(
 )
 
 
-def _check_column_or_none(name: str, value: object) -> str | None:
+def _check_column_or_none(name: Name, value: object) -> str | None:
     if not isinstance(value, str | None):
         raise not_allowed(name, value, 'the name of a column, "auto", or None')
     return None if value == "none" else value
@@ -209,7 +222,7 @@ COLUMN_OR_NONE = ValueKind(
 )
 
 
-def _check_columns(name: str, value: object) -> tuple[str, ...]:
+def _check_columns(name: Name, value: object) -> tuple[str, ...]:
     names: tuple[Any, ...] | None = None
     with contextlib.suppress(Exception):  # a class that says it can be iterated, and cannot
         names = None if isinstance(value, (str, bytes)) else tuple(cast(Any, value))
@@ -217,29 +230,29 @@ def _check_columns(name: str, value: object) -> tuple[str, ...]:
         raise not_allowed(name, value, "a list of column names")
     for item in names:
         if not isinstance(item, str):
-            raise OptionError(f"{name} holds {shown(item)}; allowed: column names, which are texts")
+            raise OptionError(name, f" holds {shown(item)}; allowed: column names, which are texts")
     return names
 
 
-def _check_some_columns(name: str, value: object) -> tuple[str, ...]:
+def _check_some_columns(name: Name, value: object) -> tuple[str, ...]:
     names = _check_columns(name, value)
     if not names:
-        raise OptionError(f"{name} is empty; leave it out to use every column")
+        raise OptionError(name, " is empty; leave it out to use every column")
     return names
 
 
-def _check_types(name: str, value: object) -> tuple[tuple[str, ColumnType], ...]:
+def _check_types(name: Name, value: object) -> tuple[tuple[str, ColumnType], ...]:
     if not isinstance(value, Mapping):
         raise not_allowed(name, value, "a mapping of column name to type")
     for column, kind in value.items():
         if not isinstance(column, str):
             raise OptionError(
-                f"{name} holds {shown(column)}; allowed: column names, which are texts"
+                name, f" holds {shown(column)}; allowed: column names, which are texts"
             )
         if not isinstance(kind, str) or kind not in get_args(ColumnType):
             allowed = _either(get_args(ColumnType))
             raise OptionError(
-                f"{name} gives {shown(kind)} for column {column!r}; allowed: {allowed}"
+                name, f" gives {shown(kind)} for column {column!r}; allowed: {allowed}"
             )
     return tuple(value.items())
 
@@ -339,4 +352,7 @@ def declared(owner: type[Any], group: Group) -> dict[str, Option]:
 def checked(given: Mapping[str, Any], options: Mapping[str, Option]) -> dict[str, Any]:
     """Return the values to keep of the options that were given."""
     check_names(given, options)
-    return {name: options[name].kind.check(name, value) for name, value in given.items()}
+    return {
+        name: options[name].kind.check(OptionName(name, options[name].flag), value)
+        for name, value in given.items()
+    }

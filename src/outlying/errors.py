@@ -26,7 +26,7 @@ import difflib
 import unicodedata
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 
 def harmless(text: str) -> str:
@@ -103,6 +103,19 @@ class Setting:
         return flag if self.value is None or self.value is True else f"{flag} {self.value}"
 
 
+@dataclasses.dataclass(frozen=True, slots=True)
+class InPython:
+    """Words that only Python has a use for: the command line leaves out what is None."""
+
+    text: str
+    in_shell: ClassVar[str] = ""
+
+    def __str__(self) -> str:
+        return self.text
+
+
+OR_NONE = InPython(", or None")
+
 #: The only way out where infinite values are meant.
 INFINITE_AS_MISSING = Setting("infinite", "missing")
 
@@ -150,10 +163,12 @@ class OptionError(OutlyingError, ValueError):
     """An option has a value that is not allowed."""
 
 
-def not_allowed(name: str, value: object, allowed: str) -> OptionError:
+def not_allowed(
+    name: str | OptionName, value: object, allowed: str, *more: InPython
+) -> OptionError:
     """Make the error of an option that has a value of another kind."""
-    error = OptionError(f"{name} is {shown(value)}; allowed: {allowed}")
-    error.got, error.allowed = value, allowed
+    error = OptionError(name, f" is {shown(value)}; allowed: {allowed}", *more)
+    error.got, error.allowed = value, "".join(map(str, (allowed, *more)))
     return error
 
 

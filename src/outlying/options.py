@@ -18,7 +18,7 @@ from outlying.checks import (
     option,
     whole,
 )
-from outlying.errors import OptionError, Setting, shown
+from outlying.errors import OptionError, OptionName, Setting, shown
 
 Preset = Literal["paper"]
 Measure = Literal["relative", "paper"]
@@ -217,9 +217,12 @@ class Options:
         check_names(given, _GENERAL)
         for name in own:
             raise OptionError(
-                f"{name} belongs to the paper's own method; add ",
+                OptionName(name),
+                " belongs to the paper's own method; add ",
                 Setting("preset", "paper"),
-                f", or leave {name} out",
+                ", or leave ",
+                OptionName(name),
+                " out",
             )
         return cls(**checked(given, _GENERAL))
 
@@ -399,7 +402,9 @@ class Bagging:
         bagging = cls(**checked(given, BAGGING))
         if bagging.radius is not None and bagging.base != "radius":
             raise OptionError(
-                f"radius is {shown(given['radius'])}, which needs ", Setting("base", "radius")
+                OptionName("radius"),
+                f" is {shown(given['radius'])}, which needs ",
+                Setting("base", "radius"),
             )
         return bagging
 

@@ -22,7 +22,7 @@ import traceback
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from typing import IO, TYPE_CHECKING, Any, TypeVar
 
-from outlying.errors import RowAt, Setting, WorkerError, not_allowed
+from outlying.errors import OR_NONE, OptionName, RowAt, Setting, WorkerError, not_allowed
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
@@ -50,7 +50,7 @@ def usable_workers(workers: object) -> int:
     except Exception:  # whatever a class of the user's raises
         number = 0
     if number < 1:
-        raise not_allowed("workers", workers, "a whole number, at least 1, or None")
+        raise not_allowed(OptionName("workers"), workers, "a whole number, at least 1", OR_NONE)
     return min(number, MOST_WORKERS)
 
 

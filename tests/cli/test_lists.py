@@ -84,6 +84,22 @@ def test_the_list_of_odd_cells(run: Run, table: Path, tmp_path: Path) -> None:
     assert outlying.explain(book, row=0).object["name"] in ("=k7", "=k40")
 
 
+def test_of_a_misspelling_the_frequent_label_is_expected(run: Run, tmp_path: Path) -> None:
+    rng = np.random.default_rng(1)
+    cities = rng.choice(["Berlin", "Hamburg", "Munich"], 600).tolist()
+    cities[100] = "Berlni"
+    path = tmp_path / "cities.csv"
+    lines = [f"{city},{rng.normal(50, 5):.2f}" for city in cities]
+    path.write_text("\n".join(["city,size", *lines]) + "\n")
+    out = run(path, "--format", "csv")[1]
+    rows = {line["row"]: line for line in csv.DictReader(io.StringIO(out.removeprefix("\ufeff")))}
+    assert rows["101"]["expected"] == "Berlin"
+    assert "looks like a misspelling of Berlin (" in rows["101"]["sentence"]
+    assert outlying.detect(path).to_frame().set_index("row")["expected"][100] == "Berlin"
+    told = outlying.explain(path, row=100).pairs[0].to_dict()
+    assert (told["ordinary_at"], told["expected"]) == ("Berlin", ["Berlin", "Berlin"])
+
+
 def test_one_row_as_a_list(run: Run, table: Path) -> None:
     out = run("explain", table, "--row", 8, "--format", "csv")[1]
     rows = list(csv.reader(io.StringIO(out.removeprefix("\ufeff"))))

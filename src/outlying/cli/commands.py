@@ -49,7 +49,7 @@ from outlying.detect import api as detecting
 from outlying.detect.api import detect as find_odd_rows
 from outlying.detect.given_scores import ColumnScores
 from outlying.detect.rules import explained_set
-from outlying.errors import OptionError
+from outlying.errors import OptionError, OptionName
 from outlying.fitted.file import is_model
 from outlying.options import BAGGING, EXPLAIN_OPTIONS, Options, ReadOptions
 from outlying.render import listing
@@ -172,7 +172,7 @@ def detect(source: str | None, explain: bool, **given: Any) -> None:
     if "against" in options and not settings.by_strength:
         raise OptionError("--against ranks by strength; leave --score-column and --detector out")
     if "pairs" in options:
-        options["top"] = check_whole("pairs", options.pop("pairs"), 1)
+        options["top"] = check_whole(OptionName("pairs"), options.pop("pairs"), 1)
 
     def load(line: ProgressLine, watcher: _Printer | None = None) -> Run:
         explainer, scores = _opened(open_source(source, reading), options, column)
@@ -306,7 +306,7 @@ def compare(source: str, top: int, form: str, output: str | None, **given: Any) 
     COLUMN=VALUE (all rows with these values), by --rows or by --rows-file. The columns that name
     them are not compared.
     """
-    naming, most = Naming.taken_from(given), check_whole("top", top, 1)
+    naming, most = Naming.taken_from(given), check_whole(OptionName("top"), top, 1)
     naming.check_standard_input(source)
     data = open_source(source, take_reading(given))
     whole = None

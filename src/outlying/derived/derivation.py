@@ -62,6 +62,13 @@ class PartDerivation:
         """Say what is odd of the parent's value, in words that follow it."""
         return self.remark(values[self.parent])
 
+    def expected(self, values: Mapping[str, Value]) -> tuple[Value, Value] | None:  # noqa: ARG002
+        """Return the least and the greatest value of the parent that are expected; None: unknown.
+
+        One label is both.
+        """
+        return None
+
     def remark(self, value: Value) -> str | None:  # noqa: ARG002
         """Return None: the part itself says it."""
         return None

@@ -194,11 +194,19 @@ class Spelling(TextDerivation):
 
     def remark(self, value: Value) -> str | None:
         """Say what was probably meant."""
-        meant = dict(self.meant).get(str(value))
+        meant = self._meant(value)
         if meant is None:
             return None
         named = printable(text_of(meant.label), 60)
         return _slip(str(value), meant.label).format(meant=named, rows=meant.rows)
+
+    def expected(self, values: Mapping[str, Value]) -> tuple[str, str] | None:
+        """Return the label that was probably meant, twice."""
+        meant = self._meant(values[self.parent])
+        return None if meant is None else (meant.label, meant.label)
+
+    def _meant(self, value: Value) -> Intended | None:
+        return dict(self.meant).get(str(value))
 
 
 def _slip(text: str, meant: str) -> str:

@@ -146,7 +146,7 @@ def ranking(
         )
     if scores is not None and not (is_named and detector in _BY_STRENGTH):
         raise OptionError("scores rank by themselves; leave ", OptionName("detector"), " out")
-    number = None if top is None else check_whole("top", top, 1)
+    number = None if top is None else check_whole(OptionName("top"), top, 1)
     if by_strength:
         return DetectOptions(STRENGTH, number, by_strength=True, **_rate(fdr, alerts))
     if fdr is not None or alerts is not None:
@@ -161,13 +161,15 @@ def ranking(
 def _rate(fdr: float | None, alerts: int | None) -> dict[str, Any]:
     """Check how the line of exceptional rows is chosen, if it is."""
     if fdr is not None and alerts is not None:
-        raise OptionError("both fdr and alerts are given; use one of them")
+        raise OptionError(
+            "both ", OptionName("fdr"), " and ", OptionName("alerts"), " are given; use one of them"
+        )
     if alerts is not None:
-        return {"alerts": check_whole("alerts", alerts, 1)}
+        return {"alerts": check_whole(OptionName("alerts"), alerts, 1)}
     if fdr is None:
         return {}
     if isinstance(fdr, bool) or not isinstance(fdr, (int, float)) or not 0 < fdr < 1:
-        raise not_allowed("fdr", fdr, "a share between 0 and 1, such as 0.1")
+        raise not_allowed(OptionName("fdr"), fdr, "a share between 0 and 1, such as 0.1")
     return {"fdr": float(fdr)}
 
 

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from outlying.checks import check_whole
-from outlying.errors import OutlyingError, SourceError
+from outlying.errors import OptionName, OutlyingError, SourceError
 from outlying.options import Options
 from outlying.parsing import pa
 from outlying.parsing.reading import Reading
@@ -291,7 +291,7 @@ class Withheld:
     ) -> Withheld:
         """Check what is to be withheld of a table; its content gives the key."""
         names = tuple(sorted({table.column(name).name for name in columns}))
-        least = 0 if min_group is None else check_whole("min_group", min_group, 1)
+        least = 0 if min_group is None else check_whole(OptionName("min_group"), min_group, 1)
         key = hashlib.blake2b(digest_size=16)
         for column in table.columns if names else ():
             labels, cells = column.content()

@@ -273,7 +273,7 @@ def pair_of(
         said=None if origin is None or own.value is None else origin.said(values),
         group=origin.where(values) if isinstance(origin, Relation) else "",
         given=() if origin is None else origin.given,
-        expected=origin.expected(values) if isinstance(origin, Relation) else None,
+        expected=None if origin is None or own.value is None else origin.expected(values),
         breach=origin.breach(values) if isinstance(origin, Relation) else None,
     )
 

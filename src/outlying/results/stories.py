@@ -183,7 +183,8 @@ class Pair(Judged):
     group: str = dataclasses.field(default="", repr=False)
     #: Of a relation: the other columns by which the value is expected to be another one.
     given: tuple[str, ...] = dataclasses.field(default=(), repr=False)
-    #: The least and the greatest value that these expect; None where that is no range.
+    #: The least and the greatest value that these expect, or the label that was meant, twice; None
+    #: where that is no range.
     expected: tuple[Value, Value] | None = dataclasses.field(default=None, repr=False)
     #: How code finds the rows that break a relation, where that is simple.
     breach: Breach | None = dataclasses.field(default=None, repr=False)

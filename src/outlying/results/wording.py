@@ -429,7 +429,9 @@ def headline(pair: Pair) -> tuple[str, str, str]:
     """Return the odd cell, what was expected instead, and where: a finding in one line."""
     where = say.WHERE.format(conditions=conditions(pair)) if pair.conditions else pair.group
     if pair.said is not None:
-        return cell_of(pair, _SHORT), pair.said, where
+        meant = None if pair.given or pair.expected is None else text_of(pair.expected[0])
+        said = pair.said if meant is None else say.EXPECTED.format(expected=printable(meant, 60))
+        return cell_of(pair, _SHORT), said, where
     return claim(pair, _SHORT), _expected(pair), where
 
 
@@ -437,7 +439,7 @@ def line(pair: Pair) -> str:
     """Say a finding in one line."""
     cell, expected, where = headline(pair)
     between = ", " if pair.said is None else joint(pair)
-    told = cell if pair.value is None else f"{cell}{between}{expected}"
+    told = cell if pair.value is None else f"{cell}{between}{pair.said or expected}"
     return f"{told}{' ' if where else ''}{where}"
 
 

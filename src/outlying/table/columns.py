@@ -56,6 +56,9 @@ class Derivation(Protocol):
     def parent(self) -> str:
         """The column of the table whose cells it tells of."""
 
+    def expected(self, values: Mapping[str, Value]) -> tuple[Value, Value] | None:
+        """Return the least and the greatest value of the parent that are expected, if known."""
+
     @property
     def given(self) -> tuple[str, ...]:
         """The other columns that it needs, as a relation does: these are its context."""
