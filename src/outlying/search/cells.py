@@ -421,11 +421,23 @@ class Cells:
         """Which conditions are on different columns: conditions x later ones."""
         return np.triu(self.owners[:, None] != self.owners)
 
-    def mask(self, condition: int, codes: Sequence[Codes]) -> Mask:
-        """Return which of coded rows satisfy a condition."""
+    def mask(
+        self, condition: int, codes: Sequence[Codes], rows: Rows | slice = slice(None)
+    ) -> Mask:
+        """Return which of coded rows, or of some of them, satisfy a condition."""
         span = self.spans[condition]
-        own = codes[span.attribute]
+        own = codes[span.attribute][rows]
         return (own >= span.low) & (own <= span.high)
+
+    def held(self, codes: Sequence[Codes]) -> Mask:
+        """Return which conditions any of coded rows satisfies."""
+        listing, found = self.listing, np.zeros(len(self.spans), dtype=bool)
+        places = np.array(codes) + listing.offsets[:-1, None]
+        first, last = listing.first[places].ravel(), listing.first[places + 1].ravel()
+        sizes = last - first
+        begins = np.repeat(first - sizes.cumsum() + sizes, sizes)
+        found[listing.listed[begins + np.arange(len(begins))]] = True
+        return found
 
 
 def _coder(

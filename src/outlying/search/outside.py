@@ -24,7 +24,7 @@ from outlying.search.evidence import chance_extreme
 from outlying.table.columns import Floats, Mask
 
 #: A context counts in value space if the property is so much tighter there.
-LEAST_LOG_LIFT = 0.2
+TIGHTER = math.exp(0.2)
 #: The lift counts in rank space; here, half of it.
 SHARE_OF_LIFT = 0.5
 #: Nearest values that are asked what they have in common, and how many must have it.
@@ -105,7 +105,7 @@ class NumberJudge:
         self.bar = expected_extreme(len(self.ordered)) + price
         self.lifts = lifts
         self.contexts: list[Context] = [()]
-        related = np.flatnonzero(lifts >= math.exp(LEAST_LOG_LIFT))
+        related = np.flatnonzero(lifts >= TIGHTER)
         self.contexts += [(int(condition),) for condition in related]
         self._groups: dict[Context, tuple[Places, Group] | None] = {}
         self._constants: dict[Context, float] = {}  # the only value of a group
@@ -114,10 +114,7 @@ class NumberJudge:
     def group(self, context: Context) -> tuple[Places, Group] | None:
         """Return the places of a group in the order of values, and the group; None if too small."""
         if context not in self._groups:
-            places = np.arange(len(self.ordered))
-            for number, condition in enumerate(context):
-                own = self.cells.mask(condition, self.codes)
-                places = places[own[self.order[places] if number else self.order]]
+            places = self._members(context)
             values = self.ordered[places]
             is_large = len(values) >= LEAST_GROUP
             fits = is_large and (values[0] < values[-1] or (self.is_relation and not context))
@@ -125,6 +122,17 @@ class NumberJudge:
                 self._constants[context] = float(values[0])
             self._groups[context] = (places, Group(values, self.facts)) if fits else None
         return self._groups[context]
+
+    def _members(self, context: Context) -> Places:
+        """Return the places of a group: those of a larger one, of the smallest that is known."""
+        places, left = np.arange(len(self.ordered)), context
+        for condition in context if len(context) > 1 else ():
+            held = self.group((condition,))
+            if held is not None and len(held[0]) < len(places):
+                places, left = held[0], tuple(other for other in context if other != condition)
+        for condition in left:
+            places = places[self.cells.mask(condition, self.codes, self.order[places])]
+        return places
 
     def among(self, rows: Places, value: float) -> float:
         """Return how much odder a number is among some rows; below 0: less odd, -inf: not at all.
@@ -249,7 +257,7 @@ class NumberJudge:
         if held is None:
             return np.zeros(len(values), dtype=bool)
         places, group = held
-        alike = self.cells.mask(condition, self.codes)[self.order[places]]
+        alike = self.cells.mask(condition, self.codes, self.order[places])
         above, below = (np.sort(own) for own in group.excess(group.ordered[alike]))
         beyond = group.excess(values)
         return np.logical_or(
@@ -265,8 +273,11 @@ class NumberJudge:
         Where too few rows satisfy both to tell, it must tell more of the property than the context.
         """
         found, order = np.zeros(len(values), dtype=bool), np.argsort(values, kind="stable")
-        taken = self.cells.owners[list(context)]
-        for (condition,) in () if self.is_relation else self.contexts[1:]:
+        if self.is_relation:
+            return found
+        taken = self.cells.owners[list(context)].tolist()
+        is_asked = self.cells.held(codes) & (self.lifts >= TIGHTER)
+        for condition in np.flatnonzero(is_asked).tolist():
             if self.cells.owners[condition] in taken:
                 continue
             some = order[self.cells.mask(condition, codes)[order] & ~found[order]]
