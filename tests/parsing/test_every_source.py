@@ -267,3 +267,18 @@ def test_points_that_may_divide_thousands_are_told(engine: Engine, tmp_path: Pat
     assert doubts == [
         "Column 'load': points were read as decimal points, though they may mark thousands."
     ]
+
+
+@pytest.mark.parametrize("engine", ["memory", "duckdb"])
+def test_a_bound_is_shown_as_it_is_written(engine: Engine, tmp_path: Path) -> None:
+    cells = [f"{value:.2f}" for value in np.random.default_rng(1).normal(50, 3, 500)]
+    cells[7], cells[40] = "<0.06", "0.07"
+    path = tmp_path / "lab.csv"
+    path.write_text("\n".join(["key,lab", *(f"k{k},{cell}" for k, cell in enumerate(cells))]))
+    for row, cell in ((7, "<0.06"), (40, "0.07")):
+        (told,) = outlying.explain(path, where={"key": f"k{row}"}, engine=engine).pairs[:1]
+        assert told.sentence.startswith(f"lab = {cell}, expected 4")
+    new = tmp_path / "new.csv"
+    new.write_text("key,lab\nk900,<0.03\nk901,51.2\n")
+    told = outlying.Explainer(new, against=path).explain(row=0).pairs[0]
+    assert told.sentence.startswith("lab = <0.03, expected 4")

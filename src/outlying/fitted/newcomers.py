@@ -260,7 +260,9 @@ def _with_row(own: Column, new: Column, row: int) -> Column:
     if own.is_numeric and new.is_numeric:
         if own.origin is not None:
             return dataclasses.replace(own, values=frozen(np.append(own.values, new.values[row])))
-        return own.with_value(new.value(row) if own.written is None else new.cell(row))
+        if own.written is None:
+            return own.with_value(new.value(row))
+        return own.with_value(new.bound(row) or new.cell(row))
     return own.with_value(new.value(row))
 
 

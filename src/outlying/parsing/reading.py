@@ -186,6 +186,11 @@ class Reading:
             return self.is_of_dates and _kind_of(style.form) == _kind_of(self.form)
         return style is not None and not self.is_of_dates
 
+    def is_bound(self, text: str) -> bool:
+        """Return whether a text that is read bounds its number: <0.6."""
+        style, _ = style_of(text)
+        return isinstance(style, NumberStyle) and style.has_bound and self.fits(style)
+
     def fits(self, style: Style) -> bool:
         """Return whether texts of a style are read; nothing is nothing, with or without a %."""
         if isinstance(style, NumberStyle):

@@ -245,6 +245,8 @@ def pair_of(
     form, reach = own.attribute.column.form, hit.summary.reach
     unit = MICROSECONDS if form in _TIMES else 1.0  # of times, distances are in seconds
     is_line = isinstance(profile, NumericProfile) and form != "time"
+    home = next((item for item in exact.properties if item.name == own.family), own)
+    cell = home.attribute.column
     return Pair(
         property=own.name,
         value=own.value,
@@ -274,6 +276,7 @@ def pair_of(
         group=origin.where(values) if isinstance(origin, Relation) else "",
         given=() if origin is None else origin.given,
         expected=None if origin is None or own.value is None else origin.expected(values),
+        as_written=cell.bound(home.row) if cell.is_numeric else None,
         breach=origin.breach(values) if isinstance(origin, Relation) else None,
     )
 

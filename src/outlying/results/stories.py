@@ -186,6 +186,8 @@ class Pair(Judged):
     #: The least and the greatest value that these expect, or the label that was meant, twice; None
     #: where that is no range.
     expected: tuple[Value, Value] | None = dataclasses.field(default=None, repr=False)
+    #: Of a bound that is read as its number, the cell as it is written: <0.6.
+    as_written: str | None = dataclasses.field(default=None, repr=False)
     #: How code finds the rows that break a relation, where that is simple.
     breach: Breach | None = dataclasses.field(default=None, repr=False)
 

@@ -472,7 +472,8 @@ def cell_of(pair: Pair, most: int = 80) -> str:
     expected = pair.expected or ()
     is_name = any(isinstance(item, int | str) for item in expected)
     own = pair.parent_value
-    value = text_of(own) if is_name else quantity_text(own, beside=expected)
+    said = text_of(own) if is_name else quantity_text(own, beside=expected)
+    value = pair.as_written or said
     return say.CELL.format(column=printable(pair.column, most), value=printable(value, most))
 
 
@@ -483,6 +484,8 @@ def joint(pair: Pair) -> str:
 
 def value_text(pair: Pair) -> str:
     """Write the row's value with as many digits as tell it from what is typical."""
+    if pair.as_written is not None and pair.parent is None:
+        return printable(pair.as_written)
     ends = [end for item in pair.typical if isinstance(item, tuple) for end in item]
     digits = _digits(pair)
     return quantity_text(pair.value, digits, ends) if ends else text_of(pair.value, digits)

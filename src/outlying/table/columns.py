@@ -159,6 +159,13 @@ class NumericColumn(_Named):
         text = self.written.texts.value(row)
         return None if text is None or is_gap(str(text)) else text
 
+    def bound(self, row: int) -> str | None:
+        """Return the text of a row that bounds its number, such as <0.6; None: it is the number."""
+        if self.written is None:
+            return None
+        text = str(self.written.texts.value(row))
+        return text if self.written.reading.is_bound(text) else None
+
     def unread_rows(self) -> Rows:
         """Return the rows that hold a text which is no number, and does not stand for a gap."""
         if self.written is None:
@@ -391,6 +398,9 @@ class TextReading(Protocol):
 
     def numbers(self, texts: Sequence[str]) -> Floats:
         """Read texts; NaN stands for what does not fit."""
+
+    def is_bound(self, text: str) -> bool:
+        """Return whether a text that is read bounds its number."""
 
     def with_one_wrong(self) -> TextReading:
         """Count one more row that does not fit."""
