@@ -195,22 +195,22 @@ def undecided(story: StoryBuilder, evidence: Clues) -> Sequence[int]:
 def _least_left(story: StoryBuilder, evidence: Clues) -> Sequence[int]:
     """Keep the columns without which least is left, of those that are judged.
 
-    One that no finding of the story calls odd is left only if the row is ordinary without it, and
-    if none that is called odd is so in its whole column.
+    Of a broken relation, any may be wrong. Else, one that no finding of the story calls odd is left
+    only if the row is ordinary without it, and if none that is called odd is so in its whole column.
     """
+    is_mutual = any(item.is_mutual for item in story.findings)
     floor = ORDINARY_REST * story.strength
-    if any(item.is_mutual for item in story.findings):
-        floor = min(floor, EVIDENT_REST)
+    floor = min(floor, EVIDENT_REST) if is_mutual else floor
     judged = (
         item for item in sorted(story.columns) if evidence.kinds[item] is not CellKind.CONTEXT
     )
     rests = {column: max(evidence.rest(column), floor) for column in judged}
-    called_odd = {item.property for item in story.findings}
-    is_plain = any(evidence.surprise.get(column, 0.0) >= EVIDENT_REST for column in called_odd)
+    odd = {item.property for item in story.findings}
+    is_plain = any(evidence.surprise.get(column, 0.0) >= EVIDENT_REST for column in odd)
     likely = {
         column: rest
         for column, rest in rests.items()
-        if column in called_odd or (rest == floor and not is_plain)
+        if is_mutual or column in odd or (rest == floor and not is_plain)
     } or rests
     least = min(likely.values())
     left = [column for column, value in likely.items() if value <= least + SAME_REST]
