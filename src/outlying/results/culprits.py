@@ -196,7 +196,7 @@ def _least_left(story: StoryBuilder, evidence: Clues) -> Sequence[int]:
     """Keep the columns without which least is left, of those that are judged.
 
     Of a broken relation, any may be wrong. Else, one that no finding of the story calls odd is left
-    only if the row is ordinary without it, and if none that is called odd is so in its whole column.
+    only if the row is ordinary without it, and none that is called odd is so in its whole column.
     """
     is_mutual = any(item.is_mutual for item in story.findings)
     floor = ORDINARY_REST * story.strength
