@@ -262,12 +262,16 @@ def _fitted(
         0.0 if abs(value) <= 1e-7 else value / own / more
         for value, own, more in zip(away, usual, wider, strict=True)
     ]
-    nats = 0.0
+    nats, counted = 0.0, 0
+    has_logarithm = logarithms(target, True) is not target
     for place, value in enumerate(left_out):
+        if has_logarithm and float(target[rows[place]] or 0.0) <= 0:
+            continue
+        counted += 1
         width = usual[place] * wider[place]
         nats += math.log(width * scale) + math.log(1 + (value / width) ** 2)
         nats += values[place] if own is not target else 0.0
-    return Fitted(explained, exceptions, nats / len(rows), found)
+    return Fitted(explained, exceptions, nats / counted, found)
 
 
 def least_usual(away: Sequence[float]) -> float:

@@ -307,10 +307,12 @@ def fit(target: Variable, given: Sequence[Variable], *, is_log: bool) -> Fit | N
     values = logarithm(target.numbers[rows], least)
     if len(values) < LEAST_ROWS:
         return None
+    # What has no logarithm stands for the least one: it does not tell how well either space does.
+    counts = target.numbers[rows] > (0 if target.least is not None else -np.inf)
     best: Fit | None = None
     for knots in (KNOTS, 0):
         terms = tuple(Term.of(item, knots, is_log=is_log) for item in given)
-        found = _fitted(terms, [item.values[rows] for item in given], values, least)
+        found = _fitted(terms, [item.values[rows] for item in given], values, least, counts)
         if found is None:
             continue
         found = dataclasses.replace(found, unit=target.unit)
@@ -320,7 +322,11 @@ def fit(target: Variable, given: Sequence[Variable], *, is_log: bool) -> Fit | N
 
 
 def _fitted(
-    terms: tuple[Term, ...], inputs: Sequence[Values], values: Floats, least: float | None
+    terms: tuple[Term, ...],
+    inputs: Sequence[Values],
+    values: Floats,
+    least: float | None,
+    counts: npt.NDArray[np.bool_],
 ) -> Fit | None:
     """Fit by iteratively reweighted least squares with bisquare weights."""
     design = _design(terms, inputs)
@@ -352,7 +358,7 @@ def _fitted(
     usual = distances.usual(expected) * _usual_by_category(terms, inputs)
     nats = np.log(usual * scale) + np.log1p((left_out / usual) ** 2)
     nats += 0.0 if least is None else values  # distances between logarithms are shares of a value
-    length = float(nats.mean())
+    length = float(nats[counts].mean())
     return Fit(terms, beta, least, centre, scale, distances, explained, exceptions, length)
 
 
