@@ -44,3 +44,13 @@ def test_the_library_is_no_part_of_the_json() -> None:
     found, expected = (outlying.explain(data, row=39).to_dict() for data in (one, other))
     assert found | {"source": ""} == expected | {"source": ""}
     assert "frame_library" not in found
+
+
+def test_cells_of_numbers_and_of_labels_are_in_one_frame() -> None:
+    city = ["Berlin", "Hamburg"] * 100
+    heat = [20.0 + place % 7 for place in range(200)]
+    city[4], heat[4] = "Berlim", 900.0
+    frame = outlying.explain(pl.DataFrame({"city": city, "heat": heat}), row=4).to_frame()
+    found = dict(frame.select("property", "ordinary_at").iter_rows())
+    assert found["city (spelling)"] == "Berlin"
+    assert 20 <= float(found["heat"]) <= 30

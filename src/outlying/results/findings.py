@@ -242,7 +242,8 @@ class Findings(Shown, Document):
         rows = [pair.to_dict() for pair in self.pairs]
         for row, story in zip(rows, self.stories, strict=True):
             pair = story.headline
-            row["value"] = None if pair.value is None else str(plain(pair.value))
+            for name in ("value", "ordinary_at"):  # of several types
+                row[name] = None if row[name] is None else str(row[name])
             row["conditions"] = " and ".join(str(condition) for condition in pair.conditions)
             row["culprit"], row["columns"] = story.culprit, ", ".join(story.columns)
             for name in ("typical", "gap"):
