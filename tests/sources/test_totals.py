@@ -52,3 +52,9 @@ def test_other_rows_stay(last: list[object], tmp_path: Path) -> None:
 def test_a_row_of_totals_further_up_stays(tmp_path: Path) -> None:
     rows = [*ROWS, ["Total", 18, 7.75], ["centre", 1, 1.0]]
     assert read(csv_of(tmp_path / "t.csv", rows)).rows == 6
+
+
+def test_sums_beyond_floating_point_are_no_totals(tmp_path: Path) -> None:
+    path = tmp_path / "large.csv"
+    path.write_text("name,size\n" + "".join(f"n{k},1.7e308\n" for k in range(30)) + "total,1e308\n")
+    assert read(path).rows == 31

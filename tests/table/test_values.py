@@ -328,3 +328,10 @@ def test_the_ends_of_a_range_are_written_alike(
     low: Value, high: Value, beside: Value, said: str
 ) -> None:
     assert range_text(low, high, beside=beside) == said
+
+
+@given(st.floats(allow_nan=False, allow_infinity=False), st.floats(-1e6, 1e6))
+def test_separators_change_no_number(value: float, beside: float) -> None:
+    said = quantity_text(value, beside=[beside])
+    assert said.replace(",", "") == text_of(value)
+    assert quantity_text(-0.82) == "-0.82"

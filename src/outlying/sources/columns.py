@@ -310,9 +310,11 @@ def _adds_up(column: Column, last: int) -> bool:
     if not column.is_numeric or column.form not in ("number", "integer"):
         return False
     known = column.values[:last][np.isfinite(column.values[:last])]
-    least = np.abs(known).sum() * 1e-9
-    has_summands = np.count_nonzero(known) >= _LEAST_SUMMANDS
-    return bool(has_summands and abs(column.values[last] - known.sum()) <= max(least, 1e-9))
+    with np.errstate(over="ignore"):
+        least = np.abs(known).sum() * 1e-9
+    if np.count_nonzero(known) < _LEAST_SUMMANDS or not np.isfinite(least):
+        return False
+    return bool(abs(column.values[last] - known.sum()) <= max(least, 1e-9))
 
 
 def unique_names(source: str, names: Iterable[object]) -> list[str]:

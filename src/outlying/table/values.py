@@ -243,10 +243,11 @@ def quantity_text(value: Value, digits: int = FEW_DIGITS, beside: Iterable[Value
     text = text_of(value, digits)
     if isinstance(value, bool) or not isinstance(value, int | float):
         return text
-    whole, point, rest = text.partition(".")
+    whole, point, rest = text.removeprefix("-").partition(".")
     may_be_years = all(map(may_be_year, (value, *beside)))
-    is_quantity = whole.lstrip("-").isdigit() and len(whole) < _UNREADABLE and not may_be_years
-    return f"{int(whole):,}{point}{rest}" if is_quantity else text
+    if not whole.isdigit() or len(whole) >= _UNREADABLE or may_be_years:
+        return text
+    return f"{'-' * text.startswith('-')}{int(whole):,}{point}{rest}"
 
 
 def may_be_year(value: Value) -> bool:
