@@ -234,3 +234,14 @@ def test_what_is_usual_in_a_category_is_not_far() -> None:
     assert 2 * ends[0] < ends[1] < 5 * ends[0]
     odd = price + np.where(town == 1, 80, 0)
     assert np.median(np.abs(found.residuals(odd, [size, town]))[town == 1]) > 5
+
+
+def test_a_fit_of_values_without_logarithms_has_a_length() -> None:
+    rng = np.random.default_rng(0)
+    target, given_ = rng.lognormal(2, 1, 5_000), np.full(5_000, np.nan)
+    given_[:80] = rng.normal(size=80)
+    target[:80] = given_[:80] - 10
+    assert Variable(target).least is not None
+    found = fit(Variable(target), [Variable(given_)], is_log=False)
+    assert found is not None
+    assert np.isfinite(found.code_length)

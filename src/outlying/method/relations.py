@@ -308,7 +308,9 @@ def fit(target: Variable, given: Sequence[Variable], *, is_log: bool) -> Fit | N
     if len(values) < LEAST_ROWS:
         return None
     # What has no logarithm stands for the least one: it does not tell how well either space does.
-    counts = target.numbers[rows] > (0 if target.least is not None else -np.inf)
+    counts = target.numbers[rows] > 0
+    if target.least is None or not counts.any():
+        counts = np.ones(len(values), dtype=np.bool_)
     best: Fit | None = None
     for knots in (KNOTS, 0):
         terms = tuple(Term.of(item, knots, is_log=is_log) for item in given)
